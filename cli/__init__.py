@@ -1,0 +1,1 @@
+"""The person's side: commands, reading video, writing captions, progress."""

@@ -1,0 +1,1 @@
+"""Turning pictures into text: one module or folder an engine."""

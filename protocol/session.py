@@ -1,0 +1,69 @@
+"""A session: the one idea the whole program stands on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from protocol.frame import Frame
+    from protocol.messages import Closed, Created, FrameReply, SessionConfig
+
+
+class Session(ABC):
+    """Takes one frame at a time, gives one complete reply for each, remembers a bounded history.
+
+    Attributes:
+        created: the session's id, model and the retention in effect.
+    """
+
+    created: Created
+
+    @abstractmethod
+    async def caption(self, frame: Frame) -> FrameReply:
+        """The reply to `frame`. One call at a time; cancelling it aborts the engine's work on the frame.
+
+        Raises:
+            SessionError: the protocol's errors. After `Conflict`, `NotFound` or `EngineFailure` the session
+                is of no further use; after the others the next frame may be sent.
+            EngineError: the engine itself is gone.
+        """
+
+    @abstractmethod
+    async def close(self) -> Closed:
+        """Releases what the session holds; a second call gives the same answer."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class Engine(ABC):
+    """Opens sessions: a model in this process, or a server elsewhere.
+
+    Attributes:
+        name: what `--engine` calls it, and what stands in every record.
+    """
+
+    name: str
+
+    @abstractmethod
+    async def open(self, config: SessionConfig) -> Session:
+        """Admits a session.
+
+        Raises:
+            InvalidRequest: the configuration asks for something this engine cannot do.
+            NotFound: `config.model` is not the one served.
+            Unavailable: no room for another session now.
+            EngineError: the engine cannot be loaded.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Lets go of the model or connection; sessions still open end."""
