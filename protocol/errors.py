@@ -70,6 +70,8 @@ class SessionError(StreamError):
 class InvalidRequest(SessionError):
     """The configuration, picture or message is invalid: correct it."""
 
+    exit_code = 2
+
     code = 400
 
 

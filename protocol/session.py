@@ -49,9 +49,11 @@ class Engine(ABC):
 
     Attributes:
         name: what `--engine` calls it, and what stands in every record.
+        follows_instructions: whether a system prompt or question changes the replies.
     """
 
     name: str
+    follows_instructions: bool = True
 
     @abstractmethod
     async def open(self, config: SessionConfig) -> Session:

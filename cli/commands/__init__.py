@@ -1,0 +1,1 @@
+"""The subcommands, a module each: the options here, the work elsewhere."""

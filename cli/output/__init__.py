@@ -1,0 +1,1 @@
+"""Writing captions: one writer class a format, and what a terminal shows."""

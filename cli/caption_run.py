@@ -1,0 +1,186 @@
+"""One `stream caption` run: from its options to its exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from cli.captioning import caption_inputs
+from cli.engines import make_engine
+from cli.exit_codes import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_OK
+from cli.output.formats import WRITERS
+from cli.output.outputs import Outputs
+from cli.output.terminal import Display
+from cli.signals import run_until_signalled
+from cli.video.inputs import expand_inputs
+from protocol.errors import UsageError
+from protocol.limits import DEFAULT_MAX_VIDEO_SEGMENTS
+from protocol.messages import Retention, Sampling, SessionConfig, describe_invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.captioning import Tally
+    from cli.video.inputs import Input
+    from cli.video.sampling import SamplingPlan
+    from protocol.session import Engine
+
+
+def run_captions(
+    arguments: Sequence[str],
+    plan: SamplingPlan,
+    config: SessionConfig,
+    *,
+    engine_name: str,
+    formats: Sequence[str],
+    files: Sequence[Path],
+    output_dir: Path | None,
+    overwrite: bool,
+    every: int,
+    quiet: bool,
+    instructed: bool,
+) -> int:
+    """Captions every input and gives the exit code. What can be checked is checked before anything is read.
+
+    Args:
+        arguments: the inputs as they were typed.
+        instructed: the person wrote a prompt or a question of their own.
+
+    Raises:
+        StreamError: nothing could be done, or the run had to stop.
+    """
+    inputs = expand_inputs(arguments)
+    stdout_format, show_captions = _stdout(formats, files, output_dir)
+    outputs = Outputs(
+        stdout_format=stdout_format,
+        files=[path for path in files if str(path) != "-"],
+        directory=output_dir,
+        directory_formats=formats or ["jsonl"],
+        overwrite=overwrite,
+        input_count=len(inputs),
+        period_s=1 / config.fps,
+    )
+    display = Display(
+        show_captions=show_captions,
+        every=every,
+        quiet=quiet,
+        input_count=len(inputs),
+        bar=not (stdout_format and sys.stdout.isatty()),  # the two would write over each other
+    )
+    engine = make_engine(engine_name, config.model)
+    if instructed and not engine.follows_instructions:
+        display.note(
+            f"the {engine.name} engine describes what it sees; it does not follow a prompt or question"
+        )
+    tally = run_until_signalled(_caption_and_close(inputs, plan, engine, config, outputs, display))
+    if not tally.captioned:
+        return EXIT_FAILED
+    return EXIT_INCOMPLETE if tally.failed or tally.incomplete else EXIT_OK
+
+
+async def _caption_and_close(
+    inputs: Sequence[Input],
+    plan: SamplingPlan,
+    engine: Engine,
+    config: SessionConfig,
+    outputs: Outputs,
+    display: Display,
+) -> Tally:
+    try:
+        return await caption_inputs(inputs, plan, engine, config, outputs, display)
+    finally:
+        outputs.close()
+        await engine.close()
+
+
+def session_config(
+    *,
+    system_prompt: str,
+    question: str,
+    fps: float,
+    model: str | None,
+    sampling: dict[str, Any],
+    retention: dict[str, Any],
+) -> SessionConfig:
+    """The session the options ask for; a retention option that is None was not given.
+
+    Without any, the server's own policy holds. With one, the object is complete in itself, so that a server
+    does not take a missing `max_video_segments` for 30.
+
+    Raises:
+        UsageError: a value is out of range.
+    """
+    asked = {name: value for name, value in retention.items() if value is not None}
+    try:
+        return SessionConfig(
+            system_prompt=system_prompt,
+            question=question,
+            fps=fps,
+            model=model,
+            sampling=Sampling(**sampling),
+            retention=Retention(**{"max_video_segments": DEFAULT_MAX_VIDEO_SEGMENTS, **asked})
+            if asked
+            else None,
+        )
+    except ValidationError as error:
+        raise UsageError("--" + describe_invalid(error).replace("_", "-")) from error
+
+
+def guided_schema(option: str | None) -> dict[str, Any] | None:
+    """What ``--guided-json`` gives: JSON text, or a file that holds it.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if option is None:
+        return None
+    text = option if option.lstrip().startswith("{") else read_text(Path(option), "--guided-json")
+    try:
+        schema = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"--guided-json: not JSON: {error}") from error
+    if not isinstance(schema, dict):
+        raise UsageError("--guided-json: a JSON Schema is an object")
+    return schema
+
+
+def read_text(path: Path, option: str) -> str:
+    """The text of a file that `option` names.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise UsageError(f"{option} {path}: {reason}") from error
+
+
+def _stdout(
+    formats: Sequence[str], files: Sequence[Path], output_dir: Path | None
+) -> tuple[str | None, bool]:
+    """The format for standard output, if a writer is to write there, and whether a person reads it.
+
+    Named files or a folder take the captions off a pipe, as they do with curl and ffmpeg; ``-o -`` puts them
+    back. A terminal always shows them.
+    """
+    for name in formats:
+        if name not in WRITERS:
+            raise UsageError(f"--format {name}: no such format", hint=f"choose from {', '.join(WRITERS)}")
+    wants_stdout = any(str(path) == "-" for path in files)
+    elsewhere = bool(files) or output_dir is not None
+    for_person = sys.stdout.isatty()
+    if output_dir is not None:
+        return ("jsonl", False) if wants_stdout else (None, for_person)
+    if len(formats) > 1:
+        raise UsageError("standard output takes one --format", hint="use -o FILE for each, or --output-dir")
+    if for_person and (not formats or formats == ["text"]):
+        return None, True
+    if formats:
+        return formats[0], False
+    return (None, False) if elsewhere and not wants_stdout else ("jsonl", False)

@@ -1,0 +1,118 @@
+"""The caption loop: frames from a source, through a session, to the outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from cli.output.record import CaptionRecord
+from protocol.errors import InputError
+from protocol.frame import Frame
+from protocol.source import Damage, Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.output.outputs import Outputs
+    from cli.output.terminal import Display
+    from cli.video.inputs import Input
+    from cli.video.sampling import SamplingPlan
+    from protocol.messages import SessionConfig
+    from protocol.session import Engine, Session
+    from protocol.source import Source
+
+
+@dataclass(slots=True)
+class Tally:
+    """How a run over several inputs went."""
+
+    captioned: int = 0
+    failed: int = 0
+    incomplete: int = 0
+    """Captioned, but some of it was damaged or missing."""
+
+
+async def caption_inputs(
+    inputs: Sequence[Input],
+    plan: SamplingPlan,
+    engine: Engine,
+    config: SessionConfig,
+    outputs: Outputs,
+    display: Display,
+) -> Tally:
+    """Captions each input in a session of its own; one that fails is reported and the rest go on.
+
+    Raises:
+        OutputError: captions can no longer be written.
+        EngineError: the engine is gone.
+        SessionError: the engine refuses such a session.
+    """
+    from cli.video.file_source import open_source
+
+    tally = Tally()
+    for each in inputs:
+        try:
+            source = await open_source(each, plan)
+        except InputError as error:
+            display.failed(error)
+            tally.failed += 1
+            continue
+        try:
+            session = await engine.open(config)
+            async with session:
+                complete = await caption_source(source, session, engine.name, outputs, display)
+        except InputError as error:
+            display.failed(error)
+            tally.failed += 1
+        else:
+            tally.captioned += 1
+            tally.incomplete += not complete
+        finally:
+            await source.close()
+    return tally
+
+
+async def caption_source(
+    source: Source, session: Session, engine_name: str, outputs: Outputs, display: Display
+) -> bool:
+    """Captions every frame of `source`; whether all of it could be read and answered.
+
+    Whatever ends it, the captions so far are written out and the outputs of this source are finished.
+
+    Raises:
+        InputError: the source cannot be read, or not any further.
+        SessionError: the session is of no further use.
+        OutputError: captions can no longer be written.
+    """
+    ended: Ended | None = None
+    sinks = outputs.open_for(source.name)
+    display.begin(source)
+    try:
+        async for event in source.events():
+            if isinstance(event, Frame):
+                record = await _caption_frame(event, source, session, engine_name)
+                display.caption(record)
+                sinks.write(record)
+            elif isinstance(event, Damage):
+                display.damage(source.name, event)
+            elif isinstance(event, Ended):
+                ended = event
+    finally:
+        display.end(ended)
+        sinks.finish(ended.end_s if ended else None)
+    return ended is not None and not ended.damaged and not ended.truncated
+
+
+async def _caption_frame(frame: Frame, source: Source, session: Session, engine_name: str) -> CaptionRecord:
+    submitted = perf_counter()
+    reply = await session.caption(frame)
+    return CaptionRecord.of(
+        frame,
+        reply,
+        source=source.name,
+        engine=engine_name,
+        model=session.created.model,
+        session_id=session.created.session_id,
+        round_trip_s=perf_counter() - submitted,
+    )

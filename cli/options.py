@@ -1,0 +1,103 @@
+"""Command-line options that several commands share, each defined once.
+
+Nothing heavy is imported here: `stream caption --help` reads this module and no model, video or server code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SAMPLING_PANEL = "Which frames"
+OUTPUT_PANEL = "Output"
+
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT...",
+        help="Video files, folders, globs, http(s) URLs, or - for standard input.",
+        show_default=False,
+    ),
+]
+Fps = Annotated[
+    float,
+    typer.Option(
+        "--fps",
+        metavar="RATE",
+        help="Frames sampled a second: the picture on screen at every 1/RATE s.",
+        rich_help_panel=SAMPLING_PANEL,
+    ),
+]
+Start = Annotated[
+    str | None,
+    typer.Option(
+        "--start",
+        metavar="TIME",
+        help="Sample from here: seconds or HH:MM:SS.mmm.",
+        rich_help_panel=SAMPLING_PANEL,
+        show_default=False,
+    ),
+]
+End = Annotated[
+    str | None,
+    typer.Option(
+        "--end",
+        metavar="TIME",
+        help="Sample up to here, this instant left out.",
+        rich_help_panel=SAMPLING_PANEL,
+        show_default=False,
+    ),
+]
+MaxFrames = Annotated[
+    int | None,
+    typer.Option(
+        "--max-frames",
+        min=1,
+        metavar="N",
+        help="Stop after N sampled frames of each input.",
+        rich_help_panel=SAMPLING_PANEL,
+        show_default=False,
+    ),
+]
+EveryFrame = Annotated[
+    bool,
+    typer.Option(
+        "--every-frame", help="Every frame there is, at no fixed rate.", rich_help_panel=SAMPLING_PANEL
+    ),
+]
+Keyframes = Annotated[
+    bool,
+    typer.Option("--keyframes", help="Only the video's own keyframes.", rich_help_panel=SAMPLING_PANEL),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that exist.", rich_help_panel=OUTPUT_PANEL)
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="No progress and no summary; warnings and errors stay.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        help="Show log lines, and tracebacks instead of one-line errors.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+OutputDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--output-dir",
+        metavar="DIR",
+        help="Write <input's name>.<format> here, a file for each input.",
+        rich_help_panel=OUTPUT_PANEL,
+        show_default=False,
+    ),
+]

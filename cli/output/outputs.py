@@ -1,0 +1,161 @@
+"""Where a run's captions go: standard output, named files, a folder with a file for each input."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from cli.output.formats import WRITERS, format_of, make_writer, suffix_of
+from protocol.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cli.output.record import CaptionRecord
+    from cli.output.writer import Writer
+
+
+class Outputs:
+    """Every place one run writes its captions to.
+
+    Args:
+        stdout_format: format for standard output; None writes nothing there.
+        files: named files, shared by all inputs; each has its format by its suffix.
+        directory: a folder that gets a file for each input and each of `directory_formats`.
+        overwrite: replace files that exist.
+        input_count: number of inputs, as subtitles can hold only one.
+        period_s: the sampling period.
+
+    Raises:
+        UsageError: two places are the same, or a subtitle would have to hold several inputs.
+        OutputError: a file exists and `overwrite` is off, or its folder is missing.
+    """
+
+    def __init__(
+        self,
+        *,
+        stdout_format: str | None = None,
+        files: Sequence[Path] = (),
+        directory: Path | None = None,
+        directory_formats: Sequence[str] = (),
+        overwrite: bool = False,
+        input_count: int = 1,
+        period_s: float = 1.0,
+    ) -> None:
+        self._several_inputs = input_count > 1
+        self._period_s = period_s
+        self._overwrite = overwrite
+        self._directory = directory
+        self._directory_formats = directory_formats
+        self._directory_paths: set[Path] = set()
+        self._files = [(path, format_of(path)) for path in files]
+        self._stdout_format = stdout_format
+        self._streams = ExitStack()
+        self._shared: list[Writer] | None = None
+        formats = [name for _, name in self._files] + ([stdout_format] if stdout_format else [])
+        for name in formats if self._several_inputs else ():
+            if WRITERS[name].one_input:
+                raise UsageError(
+                    f"{name} holds one video's captions, and there are {input_count} inputs",
+                    hint=f"use --output-dir DIR --format {name}",
+                )
+        if len({path.resolve() for path in files}) < len(files):
+            raise UsageError("the same file is named twice with -o")
+        for path in files:
+            self._check_free(path)
+            if not path.parent.is_dir():
+                raise OutputError(f"{path}: its folder does not exist", hint=f"mkdir -p {path.parent}")
+
+    def open_for(self, source_name: str) -> SourceOutputs:
+        """The writers for one input; the shared files are opened by the first call.
+
+        Raises:
+            OutputError: a file cannot be opened.
+        """
+        if self._shared is None:
+            shared = [self._open(path, name, self._streams) for path, name in self._files]
+            if self._stdout_format:
+                shared.append(self._writer(self._stdout_format, sys.stdout, "standard output"))
+            self._shared = shared
+        streams = ExitStack()
+        own = []
+        if self._directory is not None:
+            try:
+                self._directory.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise OutputError(f"{self._directory}: {error.strerror}") from error
+            for name in self._directory_formats:
+                path = self._directory / (self._stem(source_name, suffix_of(name)) + suffix_of(name))
+                self._check_free(path)
+                self._directory_paths.add(path)
+                own.append(self._open(path, name, streams))
+        return SourceOutputs([*self._shared, *own], streams)
+
+    def close(self) -> None:
+        """Closes the shared files."""
+        self._streams.close()
+
+    def _stem(self, source_name: str, suffix: str) -> str:
+        """The input's own name; numbered from the second of that name on."""
+        plain = source_name.split("?", 1)[0] if "://" in source_name else source_name
+        stem = "stdin" if source_name == "-" else Path(plain).stem or "captions"
+        number, candidate = 1, stem
+        while self._directory is not None and self._directory / (candidate + suffix) in self._directory_paths:
+            number += 1
+            candidate = f"{stem}-{number}"
+        return candidate
+
+    def _check_free(self, path: Path) -> None:
+        if path.is_dir():
+            raise OutputError(f"{path}: is a folder", hint="name a file, or use --output-dir")
+        if path.is_file() and not self._overwrite:  # a FIFO or device is written to as it is
+            raise OutputError(f"{path}: exists already", hint="use --overwrite to replace it")
+
+    def _open(self, path: Path, name: str, streams: ExitStack) -> Writer:
+        try:
+            stream = path.open("w", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise OutputError(f"{path}: {error.strerror}") from error
+        streams.callback(_close, stream)
+        return self._writer(name, stream, str(path))
+
+    def _writer(self, name: str, stream: TextIO, label: str) -> Writer:
+        return make_writer(name, stream, label, several_inputs=self._several_inputs, period_s=self._period_s)
+
+
+class SourceOutputs:
+    """The writers of one input, used as one."""
+
+    def __init__(self, writers: Sequence[Writer], streams: ExitStack) -> None:
+        self._writers = writers
+        self._streams = streams
+
+    def write(self, record: CaptionRecord) -> None:
+        """Writes `record` everywhere; one place that fails does not keep it from the others."""
+        self._each(lambda writer: writer.write(record))
+
+    def finish(self, end_s: float | None) -> None:
+        """Ends this input's captions everywhere and closes the files that are its own."""
+        try:
+            self._each(lambda writer: writer.finish(end_s))
+        finally:
+            self._streams.close()
+
+    def _each(self, act: Callable[[Writer], None]) -> None:
+        failure: OutputError | BrokenPipeError | None = None
+        for writer in self._writers:
+            try:
+                act(writer)
+            except (OutputError, BrokenPipeError) as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+
+def _close(stream: TextIO) -> None:
+    """Closes `stream`; what failed to be written has been reported when it was written."""
+    with contextlib.suppress(OSError):
+        stream.close()
