@@ -74,7 +74,7 @@ class SrtWriter(SubtitleWriter):
 
 
 class VttWriter(SubtitleWriter):
-    """WebVTT: a header line, then cues; ``&`` and ``<`` are escaped as the format demands."""
+    """WebVTT: a header line, then cues; ``&``, ``<`` and ``>`` are escaped."""
 
     decimal = "."
 
@@ -83,7 +83,7 @@ class VttWriter(SubtitleWriter):
         self._header_due = True
 
     def _cue(self, number: int, start: str, end: str, text: str) -> str:
-        text = text.replace("&", "&amp;").replace("<", "&lt;")
+        text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")  # FFmpeg drops a bare >
         return f"{number}\n{start} --> {end}\n{text}\n\n"
 
     def _put(self, text: str) -> None:

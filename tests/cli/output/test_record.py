@@ -1,0 +1,66 @@
+"""The JSONL record and the schema that ships with it."""
+
+import json
+from datetime import UTC, datetime
+
+import jsonschema
+import numpy as np
+import pytest
+
+from cli.output.record import FIELDS, CaptionRecord, json_schema
+from protocol.frame import Frame
+from protocol.messages import FrameReply
+from tests.cli.output.records import record
+
+
+def test_a_record_says_what_was_said_of_which_frame() -> None:
+    frame = Frame(
+        pixels=np.zeros((360, 640, 3), np.uint8),
+        pts_s=1 / 3,
+        captured_at=datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
+    )
+    reply = FrameReply(frame_index=4, text=" \x1b[1mA sign.\x1b[0m", token_count=2, latency_s=0.1234567891)
+    made = CaptionRecord.of(
+        frame, reply, source="a\udcff.mp4", engine="lite", model="m", session_id="s", round_trip_s=0.2
+    )
+    line = json.loads(made.model_dump_json())
+    assert tuple(line) == FIELDS
+    assert line == {
+        "type": "caption",
+        "source": "a\ufffd.mp4",
+        "frame_index": 4,
+        "pts_s": 0.333333,
+        "text": "A sign.",
+        "finish_reason": "stop",
+        "token_count": 2,
+        "ttft_s": None,
+        "latency_s": 0.123457,
+        "decode_ms": None,
+        "build_ms": None,
+        "engine_ms": None,
+        "inqueue_ms": None,
+        "round_trip_s": 0.2,
+        "engine": "lite",
+        "model": "m",
+        "session_id": "s",
+        "width": 640,
+        "height": 360,
+        "captured_at": "2024-01-02T03:04:05Z",
+    }
+    jsonschema.validate(line, json_schema(), format_checker=jsonschema.FormatChecker())
+
+
+def test_the_schema_is_valid_and_asks_for_every_field() -> None:
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert set(schema["required"]) | {"type"} == set(FIELDS)
+    assert all(part.get("description") for part in schema["properties"].values())
+
+
+@pytest.mark.parametrize(
+    "change", [{"frame_index": -1}, {"text": None}, {"width": "wide"}, {"captured_at": 5}]
+)
+def test_the_schema_refuses_what_is_no_record(change: dict[str, object]) -> None:
+    line = {**json.loads(record(1.0, "A sign.").model_dump_json()), **change}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(line, json_schema())
