@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from cli.output.formats import WRITERS, format_of, make_writer, suffix_of
+from cli.video.inputs import stem_of
 from protocol.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from cli.output.record import CaptionRecord
     from cli.output.writer import Writer
@@ -100,8 +101,7 @@ class Outputs:
 
     def _stem(self, source_name: str, suffix: str) -> str:
         """The input's own name; numbered from the second of that name on."""
-        plain = source_name.split("?", 1)[0] if "://" in source_name else source_name
-        stem = "stdin" if source_name == "-" else Path(plain).stem or "captions"
+        stem = stem_of(source_name)
         number, candidate = 1, stem
         while self._directory is not None and self._directory / (candidate + suffix) in self._directory_paths:
             number += 1

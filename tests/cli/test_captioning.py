@@ -1,0 +1,90 @@
+"""The caption loop over real files, with an engine that fails when told to."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.captioning import Tally, caption_inputs
+from cli.output.outputs import Outputs
+from cli.output.terminal import Display
+from cli.video.sampling import SamplingPlan
+from protocol.errors import EngineFailure, OutputError
+from protocol.messages import SessionConfig
+from tests.fake_engine import FakeEngine
+
+SAMPLE = str(Path(__file__).parents[2] / "samples" / "tour.mp4")
+CONFIG = SessionConfig(system_prompt="Describe.", fps=5)
+
+
+async def caption(engine: FakeEngine, path: Path, *inputs: str, max_frames: int | None = 4) -> Tally:
+    outputs = Outputs(files=[path], input_count=len(inputs))
+    plan = SamplingPlan.of(fps=5, max_frames=max_frames)
+    try:
+        return await caption_inputs(inputs, plan, engine, CONFIG, outputs, Display(show_captions=False))
+    finally:
+        outputs.close()
+
+
+def texts(path: Path) -> list[str]:
+    return [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+async def test_one_caption_a_frame_in_a_session_of_its_own_for_each_input(tmp_path: Path) -> None:
+    engine = FakeEngine()
+    tally = await caption(engine, tmp_path / "o.jsonl", SAMPLE, SAMPLE)
+    assert tally == Tally(captioned=2)
+    assert texts(tmp_path / "o.jsonl") == [f"frame {k} at {k / 5}" for k in range(4)] * 2
+    assert [session.closed for session in engine.sessions] == [True, True]
+    assert engine.configs == [CONFIG, CONFIG]
+    first = json.loads((tmp_path / "o.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert (first["engine"], first["model"], first["session_id"]) == ("fake", "fake-1", "fake-0")
+    assert (first["width"], first["height"]) == (640, 360)
+    assert first["captured_at"] == "2026-11-29T12:00:00Z"
+    assert first["round_trip_s"] > 0
+
+
+async def test_an_input_that_cannot_be_opened_is_told_and_the_rest_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tally = await caption(FakeEngine(), tmp_path / "o.jsonl", "nowhere.mp4", SAMPLE)
+    assert tally == Tally(captioned=1, failed=1)
+    assert len(texts(tmp_path / "o.jsonl")) == 4
+    assert capsys.readouterr().err == "error: nowhere.mp4: no such file\n"
+
+
+@pytest.mark.parametrize("failure", [EngineFailure("it broke"), RuntimeError("a bug")])
+async def test_an_engine_that_fails_loses_nothing_said_before(failure: Exception, tmp_path: Path) -> None:
+    engine = FakeEngine(failures={2: failure})
+    with pytest.raises(type(failure)):
+        await caption(engine, tmp_path / "o.srt", SAMPLE)
+    assert (tmp_path / "o.srt").read_text(encoding="utf-8") == (
+        "1\n00:00:00,000 --> 00:00:00,200\nframe 0 at 0.0\n\n"
+        "2\n00:00:00,200 --> 00:00:00,400\nframe 1 at 0.2\n\n"
+    )
+    assert engine.sessions[0].closed
+
+
+async def test_cancelled_the_outputs_are_finished(tmp_path: Path) -> None:
+    path = tmp_path / "o.srt"
+    running = asyncio.create_task(caption(FakeEngine(delay_s=0.05), path, SAMPLE, max_frames=None))
+    while not path.exists() or path.read_text(encoding="utf-8").count("-->") < 2:
+        await asyncio.sleep(0.01)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    cues = path.read_text(encoding="utf-8").strip().split("\n\n")
+    assert len(cues) >= 3  # the last one, whose end was not known, is there too
+    assert all(len(cue.splitlines()) == 3 for cue in cues)
+
+
+async def test_a_full_disk_ends_the_run(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    (tmp_path / "o.jsonl").symlink_to("/dev/full")
+    engine = FakeEngine()
+    with pytest.raises(OutputError, match="No space left on device"):
+        await caption(engine, tmp_path / "o.jsonl", SAMPLE, SAMPLE)
+    assert len(engine.sessions) == 1
+    assert engine.sessions[0].closed
