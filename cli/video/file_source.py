@@ -1,0 +1,142 @@
+"""A video file, URL or pipe as a source of sampled frames."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from cli.video.lookahead import Exhausted, Lookahead
+from cli.video.picture import PictureRenderer
+from cli.video.reader import Decoded, Reader
+from protocol.frame import Frame
+from protocol.source import Damage, Ended
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from cli.video.info import VideoInfo
+    from cli.video.inputs import Input
+    from cli.video.sampling import SamplingPlan
+    from protocol.source import Event
+
+LOOKAHEAD_FRAMES = 4
+"""Frames read ahead of the consumer: at most 4 x 12.6 MB of pixels. Full, decoding waits."""
+
+_CLOSE_TIMEOUT_S = 2.0
+
+
+async def open_source(given: Input, plan: SamplingPlan) -> FileSource:
+    """Opens `given` in a thread of its own and starts to read ahead.
+
+    Raises:
+        InputError: it cannot be opened, or there is no picture in it.
+    """
+    source = FileSource(given, plan)
+    try:
+        await source._opened()
+    except BaseException:
+        await source.close()
+        raise
+    return source
+
+
+class FileSource:
+    """See `protocol.source.Source`; make one with `open_source`.
+
+    Decoding happens in a daemon thread, since FFmpeg can block for good: closing waits for it only briefly.
+
+    Attributes:
+        info: what the file says of itself.
+    """
+
+    live = False
+
+    def __init__(self, given: Input, plan: SamplingPlan) -> None:
+        self.name = ""
+        self.duration_s: float | None = None
+        self.expected_frames: int | None = None
+        self.info: VideoInfo
+        self._given = given
+        self._plan = plan
+        self._queue: Lookahead[Event | Reader] = Lookahead(LOOKAHEAD_FRAMES)
+        self._thread = threading.Thread(target=self._run, name="video reader", daemon=True)
+        self._thread.start()
+
+    async def events(self) -> AsyncIterator[Event]:
+        """See `Source.events`."""
+        while True:
+            try:
+                event = await self._queue.get()
+            except Exhausted:
+                return
+            assert not isinstance(event, Reader)
+            yield event
+
+    async def close(self) -> None:
+        """Stops the thread; one that hangs inside FFmpeg is left behind after two seconds."""
+        self._queue.close()
+        await self._queue.finished(_CLOSE_TIMEOUT_S)
+
+    async def _opened(self) -> None:
+        reader = await self._queue.get()
+        assert isinstance(reader, Reader)
+        self.name, self.info = reader.name, reader.info
+        span = self._plan.span(self.info.duration_s)
+        self.duration_s = None if span is None else float(span)
+        self.expected_frames = self._plan.expected_frames(self.info.duration_s, self.info.believed_rate)
+
+    def _run(self) -> None:
+        """The thread's life: opens, reads to the end or until closed, lets go."""
+        ended: BaseException | None = None
+        reader: Reader | None = None
+        try:
+            reader = Reader(self._given, stopped=lambda: self._queue.closed)
+            if self._queue.put(reader):
+                for event in _sample(reader, self._plan):
+                    if not self._queue.put(event):
+                        break
+        except BaseException as error:
+            ended = error  # given to the consumer, who is the one to handle it
+        finally:
+            if reader is not None:
+                reader.close()
+            self._queue.finish(ended)
+
+
+def _sample(reader: Reader, plan: SamplingPlan) -> Iterator[Event]:
+    """Frames that `plan` wants of the video, with its damage and its end."""
+    sampler = plan.sampler()
+    renderer = PictureRenderer(reader.info.sample_aspect, reader.info.orientation)
+    recorded_at = reader.info.recorded_at
+
+    def as_frame(decoded: Decoded) -> Frame:
+        pts_s = float(decoded.pts)
+        taken = recorded_at + timedelta(seconds=pts_s) if recorded_at is not None else None
+        return Frame(pixels=renderer.render(decoded.picture), pts_s=pts_s, captured_at=taken)
+
+    events = iter(()) if sampler.done else reader.frames(plan.first_needed)
+    for event in events:
+        if isinstance(event, Damage):
+            yield event
+            continue
+        sample = sampler.push(event, event.pts, keyframe=event.keyframe)
+        if sample is not None:
+            yield as_frame(sample)
+        if sampler.done:
+            break
+    whole = not sampler.done
+    sample = sampler.finish(reader.end)
+    if sample is not None:
+        yield as_frame(sample)
+    end = reader.end
+    if not whole and sampler.next_s is not None:  # the last frame stands for the time up to the next tick
+        end = max(end, min(sampler.next_s, reader.info.duration_s or sampler.next_s))
+    if plan.end is not None:
+        end = min(end, plan.end)
+    yield Ended(
+        end_s=float(end),
+        frames_decoded=reader.frames_decoded,
+        damaged=reader.damaged,
+        truncated=whole and reader.truncated(),
+    )
