@@ -89,7 +89,7 @@ def has_alpha(picture: VideoFrame) -> bool:
 
 
 def orientation_of(picture: VideoFrame) -> Orientation | None:
-    """How the frame is to be turned; None if it asks for anything but right angles. Ask it of one frame only."""
+    """How the frame is to be turned; None if it asks for anything but right angles. Ask one frame only."""
     matrix = picture.side_data.get("DISPLAYMATRIX")
     return UPRIGHT if matrix is None else read_orientation(bytes(matrix))  # type: ignore[call-overload]
 

@@ -1,0 +1,180 @@
+"""`stream frames`: the sampled pictures as files, to see what a model will see."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cli.exit_codes import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_OK
+from cli.options import (
+    OUTPUT_PANEL,
+    Debug,
+    End,
+    EveryFrame,
+    Fps,
+    Inputs,
+    Keyframes,
+    MaxFrames,
+    Overwrite,
+    Quiet,
+    Start,
+)
+from protocol.errors import InputError
+from protocol.limits import DEFAULT_FPS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.video.frame_folder import FrameFolder
+    from cli.video.sampling import SamplingPlan
+    from protocol.source import Ended, Source
+
+NO_FOLDER = "none"
+
+
+def frames_command(
+    inputs: Inputs,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Write the pictures and index.jsonl here; 'none' only decodes and samples.",
+            rich_help_panel=OUTPUT_PANEL,
+            show_default=False,
+        ),
+    ],
+    picture_format: Annotated[
+        Literal["jpeg", "png"],
+        typer.Option(
+            "--format", "-f", help="JPEG of quality 85, or lossless PNG.", rich_help_panel=OUTPUT_PANEL
+        ),
+    ] = "jpeg",
+    fps: Fps = DEFAULT_FPS,
+    start: Start = None,
+    end: End = None,
+    max_frames: MaxFrames = None,
+    every_frame: EveryFrame = False,
+    keyframes: Keyframes = False,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Write the sampled frames of INPUT as pictures: what a model will see.
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 done with inputs skipped or damaged, 130 interrupted.
+    """
+    if debug:
+        import logging
+
+        logging.basicConfig(level=logging.DEBUG)
+    from cli.signals import run_until_signalled
+    from cli.video.frame_folder import FrameFolder
+    from cli.video.inputs import expand_inputs
+    from cli.video.sampling import SamplingPlan
+
+    plan = SamplingPlan.of(
+        fps=fps,
+        start=start,
+        end=end,
+        max_frames=max_frames,
+        every_frame=every_frame,
+        keyframes=keyframes,
+    )
+    sources = expand_inputs(inputs)
+    folder = None
+    if str(output) != NO_FOLDER:
+        folder = FrameFolder(output, encoding=picture_format, overwrite=overwrite)
+    with folder or nullcontext():
+        tally = run_until_signalled(_sample_inputs(sources, plan, folder, quiet=quiet))
+    if not tally.sampled:
+        return EXIT_FAILED
+    return EXIT_INCOMPLETE if tally.failed or tally.incomplete else EXIT_OK
+
+
+@dataclass(slots=True)
+class Tally:
+    """How a run over several inputs went."""
+
+    sampled: int = 0
+    failed: int = 0
+    incomplete: int = 0
+
+
+async def _sample_inputs(
+    inputs: Sequence[str], plan: SamplingPlan, folder: FrameFolder | None, *, quiet: bool
+) -> Tally:
+    from cli.main import print_error
+    from cli.video.file_source import open_source
+    from cli.video.frame_folder import unique_stems
+
+    tally = Tally()
+    for given, stem in zip(inputs, unique_stems(inputs), strict=True):
+        started = perf_counter()
+        try:
+            source = await open_source(given, plan)
+        except InputError as error:
+            print_error(str(error))
+            tally.failed += 1
+            continue
+        try:
+            written, ended = await _sample(source, folder, stem, bar=not quiet and sys.stderr.isatty())
+        except InputError as error:
+            print_error(str(error))
+            tally.failed += 1
+            continue
+        finally:
+            await source.close()
+        tally.sampled += 1
+        tally.incomplete += bool(ended.damaged or ended.truncated)
+        if ended.truncated:
+            print_error(f"{source.name}: ends early, at {ended.end_s:.1f} s", label="warning")
+        if ended.damaged:
+            print_error(f"{source.name}: {_count(ended.damaged, 'damaged packet')} skipped", label="warning")
+        if not written:
+            print_error(f"{source.name}: no frame to sample in the range asked for", label="warning")
+        if not quiet:
+            elapsed_s = perf_counter() - started
+            print_error(
+                f"{_count(written, 'frame')} of {ended.frames_decoded} decoded in {elapsed_s:.2f} s, "
+                f"{ended.end_s / elapsed_s:.1f} x real time",
+                label=source.name,
+            )
+    return tally
+
+
+async def _sample(source: Source, folder: FrameFolder | None, stem: str, *, bar: bool) -> tuple[int, Ended]:
+    """Samples one source to its end; how many frames that gave, and how it ended."""
+    import asyncio
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from protocol.frame import Frame
+    from protocol.source import Ended
+
+    count = 0
+    ended = Ended(end_s=0.0, frames_decoded=0)
+    progress = Progress(console=Console(stderr=True), transient=True, disable=not bar)
+    with progress:
+        task = progress.add_task("frames", total=source.expected_frames)
+        async for event in source.events():
+            if isinstance(event, Frame):
+                if folder is not None:
+                    await asyncio.to_thread(folder.write, event, source=source.name, stem=stem)
+                count += 1
+                progress.advance(task)
+            elif isinstance(event, Ended):
+                ended = event
+    return count, ended
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

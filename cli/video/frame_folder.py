@@ -1,0 +1,110 @@
+"""A folder of sampled pictures and their index: what a model will see."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Self
+
+from cli.output.clean import valid_unicode
+from cli.video.inputs import stem_of
+from protocol.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from protocol.frame import Encoding, Frame
+
+INDEX_NAME = "index.jsonl"
+_SUFFIXES = {"jpeg": "jpg", "png": "png"}
+
+
+class FrameFolder:
+    """Writes pictures as ``<stem>-<seconds>.jpg`` and a line for each to ``index.jsonl``, at once."""
+
+    def __init__(self, folder: Path, *, encoding: Encoding = "jpeg", overwrite: bool = False) -> None:
+        """Makes `folder` and begins its index.
+
+        Raises:
+            OutputError: it cannot be written, or has an index and `overwrite` is not set.
+        """
+        self._folder = folder
+        self._encoding = encoding
+        self._mode = "w" if overwrite else "x"
+        self._written: set[str] = set()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # Line by line, so that what is there can be used while the rest is made.
+            self._index = (folder / INDEX_NAME).open(self._mode, encoding="utf-8", buffering=1)
+        except OSError as error:
+            raise _refused(folder / INDEX_NAME, error) from error
+
+    def write(self, frame: Frame, *, source: str, stem: str) -> Path:
+        """Writes one picture and its line in the index; gives the picture's path.
+
+        Raises:
+            OutputError: the disk is full, or the file is there and may not be replaced.
+        """
+        path = self._folder / self._name(frame, stem)
+        try:
+            with path.open(f"{self._mode}b") as file:
+                file.write(frame.encoded(self._encoding))
+            width, height = frame.encoded_size(self._encoding)
+            line = {
+                "file": path.name,
+                "source": valid_unicode(source),
+                "pts_s": None if frame.pts_s is None else round(frame.pts_s, 6),
+                "width": width,
+                "height": height,
+            }
+            self._index.write(json.dumps(line, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise _refused(path, error) from error
+        return path
+
+    def close(self) -> None:
+        """Closes the index."""
+        self._index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _name(self, frame: Frame, stem: str) -> str:
+        """A name that sorts by time; two frames within a millisecond get the digits that tell them apart."""
+        time_s = frame.pts_s or 0.0
+        for width, decimals in ((10, 3), (13, 6)):
+            name = f"{stem}-{time_s:0{width}.{decimals}f}.{_SUFFIXES[self._encoding]}"
+            if name not in self._written:
+                break
+        self._written = {name}  # only neighbours in time can share a name
+        return name
+
+
+def unique_stems(inputs: Sequence[str]) -> list[str]:
+    """A stem for the files of each input: its own, numbered where it is taken."""
+    stems: list[str] = []
+    taken = set()
+    for given in inputs:
+        own = valid_unicode(stem_of(given)).replace("/", "_")
+        stem, number = own, 1
+        while stem.casefold() in taken:  # some file systems take Clip and clip for one name
+            number += 1
+            stem = f"{own}_{number}"
+        taken.add(stem.casefold())
+        stems.append(stem)
+    return stems
+
+
+def _refused(path: Path, error: OSError) -> OutputError:
+    if isinstance(error, FileExistsError):
+        if not path.parent.is_dir():
+            return OutputError(f"{path.parent}: not a folder")
+        return OutputError(f"{path}: is there already", hint="--overwrite replaces it")
+    reason = error.strerror or str(error)
+    return OutputError(f"{path}: {reason[:1].lower()}{reason[1:]}")
