@@ -1,0 +1,1 @@
+"""The embedded engine: a small, deterministic describer that says what it measured."""

@@ -1,0 +1,178 @@
+"""One session's eyes: looks at each frame beside the few it remembers."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.lite.colour import palette
+from engine.lite.motion import alike, compare, differs, shrink
+from engine.lite.observation import Observation
+from engine.lite.text import legible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from engine.lite.colour import Palette
+    from engine.lite.motion import Box, Change, Grey
+    from engine.lite.ocr import Line, Reader
+    from engine.lite.scene import Scene
+
+    Pixels = NDArray[Any]  # H x W x 3, uint8, RGB
+
+WORKING_SIDE = 640
+"""Longer side of the copy everything but reading looks at."""
+
+
+class Abandoned(Exception):
+    """Nobody waits for this frame's description any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Where the light of the last few frames goes.
+
+    Attributes:
+        from_black: up, all the way from a black frame.
+        falling: down.
+    """
+
+    from_black: bool = False
+    falling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What is remembered of a frame: some 60 KB.
+
+    Attributes:
+        looked_at: the last picture in which names and text were looked for; they are taken to be the same
+            until the picture differs from it.
+    """
+
+    grey: Grey
+    looked_at: Grey
+    palette: Palette
+    trend: Trend
+    noun: str | None
+    lines: tuple[Line, ...]
+
+
+class Describer:
+    """Turns the frames of one session into observations. Not for two threads at once."""
+
+    def __init__(self, scene: Scene, reader: Reader | None, *, frames: int) -> None:
+        """Remembers `frames` frames, the newest included; reads no text without a `reader`."""
+        self._scene = scene
+        self._reader = reader
+        self._remembered: deque[Memory] = deque(maxlen=frames - 1)
+
+    @property
+    def remembered(self) -> int:
+        """How many earlier frames the next one is compared with at most."""
+        return len(self._remembered)
+
+    def forget(self) -> None:
+        """Lets go of every frame; the next one is the first again."""
+        self._remembered.clear()
+
+    def look(self, pixels: Pixels, *, abandoned: Callable[[], bool] = lambda: False) -> Observation:
+        """Observes the next frame (H x W x 3, RGB). What is remembered changes only if this returns.
+
+        Raises:
+            Abandoned: `abandoned` said so, between two steps.
+        """
+        before = self._remembered[-1] if self._remembered else None
+        picture = _working_copy(pixels)
+        grey = shrink(picture)
+        colours = palette(picture)
+        noun: str | None = None
+        lines: tuple[Line, ...] = ()
+        looked_at = grey
+        if before is not None and not differs(before.looked_at, grey):
+            noun, lines, looked_at = before.noun, before.lines, before.looked_at
+        elif colours.light != "black":
+            noun = self._scene.name(picture, said=before.noun if before else None)
+            if abandoned():
+                raise Abandoned
+            lines = tuple(legible(self._reader.read(pixels))) if self._reader else ()
+        if abandoned():
+            raise Abandoned
+        change = None
+        if before is not None:
+            change = compare(before.grey, grey, _rewritten(before.lines, lines))
+        seen = self._beside(before, change, colours, grey, noun, lines)
+        trend = _trend(before, change)
+        self._remembered.append(Memory(grey, looked_at, colours, trend, noun, lines))
+        return seen
+
+    def _beside(
+        self,
+        before: Memory | None,
+        change: Change | None,
+        colours: Palette,
+        grey: Grey,
+        noun: str | None,
+        lines: tuple[Line, ...],
+    ) -> Observation:
+        if before is None or change is None:
+            return Observation(colours, noun=noun, lines=lines)
+        ends_black = colours.light == "black"
+        return Observation(
+            colours,
+            change=change,
+            was_black=before.palette.light == "black",
+            fading=before.trend.falling if ends_black or not change.brighter else before.trend.from_black,
+            earlier=change.kind in ("cut", "much") and any(alike(old.grey, grey) for old in self._remembered),
+            turned=_turned(before.palette, colours),
+            noun=noun,
+            lines=lines,
+            text_stays=_shared(before.lines, lines) >= 0.5,
+        )
+
+
+def _trend(before: Memory | None, change: Change | None) -> Trend:
+    """Which way the light goes with `change`, and whether it went that way before."""
+    if before is None or change is None:
+        return Trend()
+    up = change.kind == "light" and change.brighter
+    down = change.kind == "light" and not change.brighter
+    return Trend(from_black=before.palette.light == "black" or (up and before.trend.from_black), falling=down)
+
+
+def _turned(before: Palette, now: Palette) -> str | None:
+    """The new colour, where one plain backdrop became another."""
+    if before.backdrop and now.backdrop and before.colours[0] != now.colours[0]:
+        return now.colours[0]
+    return None
+
+
+def _working_copy(pixels: Pixels) -> Pixels:
+    import cv2
+
+    height, width = pixels.shape[:2]
+    scale = WORKING_SIDE / max(height, width)
+    if scale >= 1:
+        return pixels
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    copy: Pixels = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
+    return copy
+
+
+def _rewritten(before: tuple[Line, ...], now: tuple[Line, ...]) -> tuple[Box, ...]:
+    """Where other text stands than before: what changes there is told by the text, not as motion."""
+    if not now:
+        return ()
+    old, new = ({line.text.casefold() for line in lines} for lines in (before, now))
+    changed = [line for line in before if line.text.casefold() not in new]
+    changed += [line for line in now if line.text.casefold() not in old]
+    return tuple(line.box for line in changed)
+
+
+def _shared(before: tuple[Line, ...], now: tuple[Line, ...]) -> float:
+    """Share of the lines in `now` that stood in `before` too."""
+    known = {line.text.casefold() for line in before}
+    return sum(line.text.casefold() in known for line in now) / len(now) if now else 0.0

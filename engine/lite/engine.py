@@ -1,0 +1,92 @@
+"""The embedded engine: a small describer that needs no model server, no GPU and no download."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from protocol.errors import EngineError, InvalidRequest, NotFound
+from protocol.messages import SERVER_RETENTION, Created
+from protocol.session import Engine
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from engine.lite.ocr import Reader
+    from engine.lite.scene import Scene
+    from engine.lite.session import LiteSession
+    from protocol.messages import SessionConfig
+
+MODEL = "lite-1"
+
+
+class LiteEngine(Engine):
+    """Says in one sentence what it measured: a known thing, legible text, motion, cuts, light and colours.
+
+    The same frames always get the same captions. Prompts, sampling and temperature change nothing.
+
+    Attributes:
+        follows_instructions: it takes a system prompt and a question, and ignores them.
+    """
+
+    name = "lite"
+    follows_instructions = False
+
+    def __init__(self, *, reads_text: bool = True) -> None:
+        """Returns at once; the networks load in the background. Text is left unread without `reads_text`."""
+        # One frame is analysed at a time, whoever sent it: a frame keeps all cores busy.
+        self._analysis = ThreadPoolExecutor(1, thread_name_prefix="lite")
+        loading = ThreadPoolExecutor(2, thread_name_prefix="lite-load")
+        self._scene: Future[Scene] = loading.submit(_load_scene)
+        self._reader: Future[Reader] | None = loading.submit(_load_reader) if reads_text else None
+        loading.shutdown(wait=False)
+        self._closed = False
+
+    async def open(self, config: SessionConfig) -> LiteSession:
+        """Admits a session, once the networks are loaded.
+
+        Raises:
+            InvalidRequest: a `guided_*` field is set.
+            NotFound: `config.model` is not this engine's.
+            EngineError: the networks cannot be loaded, or the engine is closed.
+        """
+        import asyncio
+
+        from engine.lite.describer import Describer
+        from engine.lite.session import LiteSession
+
+        if self._closed:
+            raise EngineError("the lite engine is closed")
+        if config.model not in (None, MODEL):
+            raise NotFound(f"no model {config.model!r} here", hint=f"the lite engine has {MODEL!r}")
+        if config.sampling.guide:
+            raise InvalidRequest(
+                f"the lite engine cannot follow {config.sampling.guide}",
+                hint="use a language-model engine: vllm, openai, or a NIM server",
+            )
+        scene = await asyncio.shield(asyncio.wrap_future(self._scene))
+        reader = None
+        if self._reader is not None:
+            reader = await asyncio.shield(asyncio.wrap_future(self._reader))
+        retention = config.retention or SERVER_RETENTION
+        created = Created(session_id=uuid4().hex, model=MODEL, fps=config.fps, retention=retention)
+        describer = Describer(scene, reader, frames=retention.max_video_segments)
+        return LiteSession(created, describer, self._analysis, max_words=config.sampling.max_tokens)
+
+    async def close(self) -> None:
+        """Ends sessions still open, after the frame under analysis; a second call does nothing."""
+        self._closed = True
+        self._analysis.shutdown(wait=False, cancel_futures=True)
+
+
+def _load_scene() -> Scene:
+    from engine.lite.scene import Scene
+
+    return Scene()
+
+
+def _load_reader() -> Reader:
+    from engine.lite.ocr import Reader
+
+    return Reader()
