@@ -35,6 +35,9 @@ class LiteEngine(Engine):
 
     def __init__(self, *, reads_text: bool = True) -> None:
         """Returns at once; the networks load in the background. Text is left unread without `reads_text`."""
+        # numpy's modules import each other, and two threads that begin at different ends meet half-made ones.
+        import numpy  # noqa: F401
+
         # One frame is analysed at a time, whoever sent it: a frame keeps all cores busy.
         self._analysis = ThreadPoolExecutor(1, thread_name_prefix="lite")
         loading = ThreadPoolExecutor(2, thread_name_prefix="lite-load")
