@@ -127,7 +127,12 @@ def session_config(
             else None,
         )
     except ValidationError as error:
-        raise UsageError("--" + describe_invalid(error).replace("_", "-")) from error
+        raise UsageError(describe_invalid(error, spell=_option)) from error
+
+
+def _option(field: str) -> str:
+    """The option that gives `field`."""
+    return "--" + field.rpartition(".")[2].replace("_", "-")
 
 
 def guided_schema(option: str | None) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import sys
@@ -13,7 +14,7 @@ import typer
 from cli.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def main() -> None:
@@ -31,9 +32,6 @@ def run(arguments: Sequence[str]) -> int:
         result = build_app()(args=list(arguments), prog_name="stream", standalone_mode=False)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        discard_stdout()
-        return EXIT_OK
     except StreamError as error:
         if debug:
             raise
@@ -65,10 +63,10 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_program_options)
-    app.command("caption")(caption_command)
-    app.command("frames")(frames_command)
-    app.command("probe")(probe_command)
-    app.command("schema")(schema_command)
+    app.command("caption")(_until_reader_leaves(caption_command))
+    app.command("frames")(_until_reader_leaves(frames_command))
+    app.command("probe")(_until_reader_leaves(probe_command))
+    app.command("schema")(_until_reader_leaves(schema_command))
     return app
 
 
@@ -79,9 +77,22 @@ def print_error(message: str, *, label: str = "error") -> None:
     sys.stderr.write(f"{label}: {one_line(message)}\n")
 
 
-def discard_stdout() -> None:
-    """After a reader left: lets the interpreter's last flush of stdout go nowhere instead of failing."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _until_reader_leaves(command: Callable[..., int | None]) -> Callable[..., int | None]:
+    """`command`, ending quietly when whoever reads its standard output (`head`, say) has had enough.
+
+    Typer would make that exit code 1 if it got to see it.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*args: object, **options: object) -> int | None:
+        try:
+            return command(*args, **options)
+        except BrokenPipeError:
+            # The interpreter flushes standard output once more as it ends: let that go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_OK
+
+    return wrapped
 
 
 def _check_siblings() -> None:

@@ -7,7 +7,7 @@ server does, so that a client of a newer version is still understood.
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -24,6 +24,9 @@ from protocol.limits import (
     MIN_SESSION_TOKENS,
     UNSPECIFIED_MAX_VIDEO_SEGMENTS,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 GUIDED_FIELDS = ("guided_json", "guided_choice", "guided_regex")
 
@@ -165,10 +168,8 @@ class Closed(Message):
     closed: Literal[True] = True
 
 
-def describe_invalid(error: Exception) -> str:
-    """One line that says which field is wrong and why, from pydantic's ValidationError."""
-    if not isinstance(error, ValidationError):
-        return str(error)
+def describe_invalid(error: ValidationError, *, spell: Callable[[str], str] = str) -> str:
+    """One line that says which fields are wrong and why; `spell` gives a field the name its giver knows."""
     parts = []
     for item in error.errors(include_url=False, include_context=False, include_input=True):
         field = ".".join(str(step) for step in item["loc"])
@@ -179,5 +180,5 @@ def describe_invalid(error: Exception) -> str:
             if isinstance(given, (bool, int, float, str)) and len(repr(given)) < 80
             else ""
         )
-        parts.append(f"{field}: {reason}{shown}" if field else reason)
+        parts.append(f"{spell(field)}: {reason}{shown}" if field else reason)
     return "; ".join(parts)

@@ -11,8 +11,8 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cli", "engine", "protocol")
 FORBIDDEN = {"cli": set(), "engine": {"cli"}, "protocol": {"cli", "engine"}}
 HEAVY = {
-    "av", "cv2", "fastapi", "httpx", "numpy", "onnxruntime", "PIL", "pydantic", "rapidocr", "torch",
-    "uvicorn", "vllm", "websockets",
+    "av", "cv2", "fastapi", "httpx", "numpy", "onnxruntime", "PIL", "rapidocr", "torch", "uvicorn",
+    "vllm", "websockets",
 }  # fmt: skip
 
 
@@ -77,4 +77,5 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
 def test_the_contract_loads_nothing_heavier_than_pydantic() -> None:
     names = [f"protocol.{path.stem}" for path in (ROOT / "protocol").glob("*.py") if path.stem != "__init__"]
     loaded = loaded_after("import " + ", ".join(names))
-    assert loaded & HEAVY == {"pydantic"}
+    assert "pydantic" in loaded
+    assert not loaded & HEAVY
