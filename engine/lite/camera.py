@@ -20,14 +20,15 @@ MATCHES, MATCH_SHARE, MATCH_CELLS = 14, 0.35, 4
 SLIGHTLY = "moves slightly"
 
 
-def register(before: Grey, now: Grey) -> Transform | None:
-    """The shift, turn and scale that takes most points of `before` to where they are in `now`."""
+def register(before: Grey, now: Grey, scenery: Mask) -> Transform | None:
+    """The shift, turn and scale that takes most points of `scenery` from `before` to where they are `now`."""
     import cv2
     import numpy as np
 
     orb = cv2.ORB.create(nfeatures=700, fastThreshold=8, edgeThreshold=12)
-    points_a, marks_a = orb.detectAndCompute(before, None)
-    points_b, marks_b = orb.detectAndCompute(now, None)
+    mask = scenery.astype(np.uint8)
+    points_a, marks_a = orb.detectAndCompute(before, mask)
+    points_b, marks_b = orb.detectAndCompute(now, mask)
     if marks_a is None or marks_b is None or min(len(points_a), len(points_b)) < MATCHES:
         return None
     pairs = cv2.BFMatcher(cv2.NORM_HAMMING).knnMatch(marks_a, marks_b, k=2)

@@ -30,6 +30,8 @@ HUES = (
     *((255, "blue"), (290, "purple"), (335, "pink"), (360, "red")),
 )
 
+GREYS = frozenset(("black", "grey", "white"))
+
 
 @dataclass(frozen=True, slots=True)
 class Palette:
@@ -37,11 +39,13 @@ class Palette:
 
     Attributes:
         colours: up to two names, the commoner first; empty if none stands out.
+        shade: red, green and blue of the commonest shade.
         rest: share of the picture that does not have its one commonest shade.
     """
 
     light: Light
     colours: tuple[str, ...]
+    shade: tuple[int, int, int]
     rest: float
 
     @property
@@ -67,7 +71,8 @@ def palette(picture: Pixels) -> Palette:
     shares = sorted(((float((names == name).mean()), str(name)) for name in np.unique(names)), reverse=True)
     colours = [name for share, name in shares[:1] if share >= MAIN_SHARE]
     colours += [name for share, name in shares[1:2] if colours and share >= SECOND_SHARE]
-    return Palette(_light(picture, small), tuple(colours), rest)
+    shade = (int(middle[0]), int(middle[1]), int(middle[2]))
+    return Palette(_light(picture, small), tuple(colours), shade, rest)
 
 
 def _light(picture: Pixels, small: NDArray[np.int16]) -> Light:

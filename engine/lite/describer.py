@@ -6,7 +6,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.lite.colour import palette
+from engine.lite.camera import SLIGHTLY
+from engine.lite.colour import GREYS, palette
 from engine.lite.motion import alike, compare, differs, shrink
 from engine.lite.observation import Observation
 from engine.lite.text import legible
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 WORKING_SIDE = 640
 """Longer side of the copy everything but reading looks at."""
+
+LOOK_BACK = 4
+"""Frames over which a movement too slight to be named from one to the next is measured again."""
+OTHER_SHADE = 30
+"""Least difference in red, green or blue between two plain colours, in levels."""
 
 
 class Abandoned(Exception):
@@ -103,11 +109,21 @@ class Describer:
             raise Abandoned
         change = None
         if before is not None:
-            change = compare(before.grey, grey, _rewritten(before.lines, lines))
+            writing = tuple(line.box for line in before.lines + lines)
+            change = compare(before.grey, grey, _rewritten(before.lines, lines), writing)
+            if change is not None and change.camera == SLIGHTLY:
+                change = self._longer_move(grey, writing) or change
         seen = self._beside(before, change, colours, grey, noun, lines)
         trend = _trend(before, change)
         self._remembered.append(Memory(grey, looked_at, colours, trend, noun, lines))
         return seen
+
+    def _longer_move(self, grey: Grey, writing: tuple[Box, ...]) -> Change | None:
+        """The camera's movement over the last few frames, where that is enough to be named."""
+        older = self._remembered[max(0, len(self._remembered) - LOOK_BACK)]
+        change = compare(older.grey, grey, writing, writing)
+        moved = change is not None and change.camera not in (None, SLIGHTLY)
+        return change if moved else None
 
     def _beside(
         self,
@@ -127,7 +143,7 @@ class Describer:
             was_black=before.palette.light == "black",
             fading=before.trend.falling if ends_black or not change.brighter else before.trend.from_black,
             earlier=change.kind in ("cut", "much") and any(alike(old.grey, grey) for old in self._remembered),
-            turned=_turned(before.palette, colours),
+            turned=_turned(before.palette, colours, light=change.kind == "light"),
             noun=noun,
             lines=lines,
             text_stays=_shared(before.lines, lines) >= 0.5,
@@ -143,11 +159,14 @@ def _trend(before: Memory | None, change: Change | None) -> Trend:
     return Trend(from_black=before.palette.light == "black" or (up and before.trend.from_black), falling=down)
 
 
-def _turned(before: Palette, now: Palette) -> str | None:
+def _turned(before: Palette, now: Palette, *, light: bool) -> str | None:
     """The new colour, where one plain backdrop became another."""
-    if before.backdrop and now.backdrop and before.colours[0] != now.colours[0]:
-        return now.colours[0]
-    return None
+    if not (before.backdrop and now.backdrop) or before.colours[0] == now.colours[0]:
+        return None
+    if light and not GREYS.isdisjoint((before.colours[0], now.colours[0])):
+        return None  # a fade
+    difference = max(abs(a - b) for a, b in zip(before.shade, now.shade, strict=True))
+    return now.colours[0] if difference >= OTHER_SHADE else None
 
 
 def _working_copy(pixels: Pixels) -> Pixels:

@@ -20,6 +20,8 @@ SIDE = 320
 """Longer side of the pictures compared, in pixels."""
 EXPLAINED = 0.7
 """A camera movement must bring the difference between the pictures down to this share."""
+SLIGHT_REST = 0.3
+"""Share of the changed pixels that a slight camera movement may leave, interpolation being what it is."""
 CHANGED = 16
 """Difference in brightness, after smoothing, of a pixel that changed."""
 STILL_SHARE = 0.0008
@@ -28,12 +30,14 @@ SMALL_SHARE, LOCAL_SHARE = 0.15, 0.5
 """Share of changed pixels up to which the rest stood still: for certain, and if the pictures are alike."""
 ALIKE, UNLIKE = 0.6, 0.45
 """Correlation of two pictures: from here on they may show the same, up to here they do not."""
-LIGHT_STEP = 5.0
+LIGHT_STEP = 2.0
 """Change of mean brightness that is a change of light."""
 SAME_TONES, OTHER_TONES = 0.8, 0.65
 """Overlap of brightness histograms from which a region only moved, and up to which pictures are not alike."""
-CUTS = ((0.25, 0.85), (0.6, 0.6))
+CUTS = ((0.25, 0.85), (0.5, 0.5))
 """Two pictures with less correlation and less overlap of tones than one of these pairs are two scenes."""
+MAX_STEP = 10.0
+"""Change of mean brightness up to which two pictures may be the very same view."""
 IN_PLACE = 0.7
 """Share of the change that must lie in one third of the picture for that third to be named."""
 
@@ -73,8 +77,14 @@ def shrink(picture: NDArray[Any]) -> Grey:
     return smooth
 
 
-def compare(before: Grey, now: Grey, ignored: tuple[Box, ...] = ()) -> Change | None:
-    """How `before` became `now`; None if their shapes differ. Changes in the `ignored` boxes do not count."""
+def compare(
+    before: Grey, now: Grey, ignored: tuple[Box, ...] = (), writing: tuple[Box, ...] = ()
+) -> Change | None:
+    """How `before` became `now`; None if their shapes differ.
+
+    Changes in the `ignored` boxes do not count. The camera is told by what is outside `writing`, because
+    writing is often laid over the picture and stands still when the camera moves.
+    """
     import cv2
 
     if before.shape != now.shape:
@@ -82,27 +92,28 @@ def compare(before: Grey, now: Grey, ignored: tuple[Box, ...] = ()) -> Change | 
     kept = _outside(ignored, now.shape)
     difference = cv2.absdiff(before, now)
     changed = _changed(difference, kept)
-    share = float(changed.mean())
-    if share <= STILL_SHARE:
-        return Change("still")
     correlation = _correlation(before, now)
     step = float(now.mean()) - float(before.mean())
     if abs(step) >= LIGHT_STEP and correlation >= ALIKE and _is_light(before, now, difference):
         return Change("light", brighter=step > 0)
-    transform = register(before, now)
+    if float(changed.mean()) <= STILL_SHARE:
+        return Change("still")
+    scenery = _outside(writing, now.shape)
+    transform = register(before, now, scenery)
     if transform is not None:
         camera = movement(transform, now.shape)
         moved, seen = follow(before, transform, now.shape)
-        seen &= kept
+        seen &= kept & scenery
         rest = cv2.absdiff(moved, now)
         explained = seen.mean() >= 0.2 and _mean(rest, seen) <= EXPLAINED * _mean(difference, seen)
         if explained and camera is not None and camera != SLIGHTLY:
             return Change("camera", camera=camera)
         if camera is None or explained:
-            changed = _changed(rest, seen)
-            share = float(changed.mean())
-            if share <= STILL_SHARE:
-                return Change("camera", camera=camera) if camera and explained else Change("still")
+            unmoved, changed = float(changed.mean()), _changed(rest, seen)
+            if camera is not None and float(changed.mean()) <= max(STILL_SHARE, SLIGHT_REST * unmoved):
+                return Change("camera", camera=camera)
+            if float(changed.mean()) <= STILL_SHARE:
+                return Change("still")
     return _difference(before, now, changed, kept, correlation, registered=transform is not None)
 
 
@@ -135,9 +146,7 @@ def alike(before: Grey, now: Grey) -> bool:
     """Whether two pictures, perhaps far apart in time, show the very same view."""
     if before.shape != now.shape:
         return False
-    return (
-        _correlation(before, now) >= 0.95 and abs(float(before.mean()) - float(now.mean())) < 2 * LIGHT_STEP
-    )
+    return _correlation(before, now) >= 0.95 and abs(float(before.mean()) - float(now.mean())) < MAX_STEP
 
 
 def differs(before: Grey, now: Grey) -> bool:

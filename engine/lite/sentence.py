@@ -94,9 +94,7 @@ def _event(seen: Observation, quote: str) -> str:
         return f"{happens}, with {seen.noun} in view"
     if seen.turned:
         return happens
-    if seen.change.kind == "still":
-        return f"{happens} in {_look(seen.palette)}"
-    return f"{happens} of {_look(seen.palette)}" if seen.change.place else happens
+    return f"{happens} in {_look(seen.palette)}" if seen.change.kind == "still" else happens
 
 
 def _action(seen: Observation, change: Change) -> str:
@@ -112,8 +110,13 @@ def _action(seen: Observation, change: Change) -> str:
         case "local" if change.place:
             return f"something {'moves' if change.moves else 'changes'} {change.place}"
         case "local":
-            where = "all over the picture" if change.wide else "in several places"
-            return f"things {'move' if change.moves else 'change'} {where}"
+            if change.wide:
+                return (
+                    "there is movement all over the picture"
+                    if change.moves
+                    else "much of the picture changes"
+                )
+            return f"things {'move' if change.moves else 'change'} in several places"
         case _:
             return "nothing moves"
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Writing on the clips at hand scores 0.95 and more; what the reader makes of textures, keys and letters too
 # small to tell apart scores 0.25 to 0.87.
-CERTAIN = 0.9
+CERTAIN = 0.95
 CERTAIN_SHORT = 0.97
 """For lines of up to three characters, which textures imitate best."""
 SINGLE_HEIGHT = 0.03
