@@ -51,7 +51,7 @@ class FrameClock:
         if duration and duration > 0 and self._believes_durations:
             self._duration = duration
         else:
-            self._duration = self._gap or self._nominal or _DEFAULT_DURATION
+            self._duration = self._nominal or self._gap or _DEFAULT_DURATION
         return time, self._duration
 
     def _best_stamp(self, pts: Fraction | None, dts: Fraction | None) -> Fraction | None:

@@ -32,7 +32,7 @@ class FrameFolder:
         self._folder = folder
         self._encoding = encoding
         self._mode = "w" if overwrite else "x"
-        self._written: set[str] = set()
+        self._newest = ""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             # Line by line, so that what is there can be used while the rest is made.
@@ -77,12 +77,11 @@ class FrameFolder:
 
     def _name(self, frame: Frame, stem: str) -> str:
         """A name that sorts by time; two frames within a millisecond get the digits that tell them apart."""
-        time_s = frame.pts_s or 0.0
-        for width, decimals in ((10, 3), (13, 6)):
-            name = f"{stem}-{time_s:0{width}.{decimals}f}.{_SUFFIXES[self._encoding]}"
-            if name not in self._written:
-                break
-        self._written = {name}  # only neighbours in time can share a name
+        time_s, suffix = frame.pts_s or 0.0, _SUFFIXES[self._encoding]
+        name = f"{stem}-{time_s:010.3f}.{suffix}"
+        if name == self._newest:
+            return f"{stem}-{time_s:013.6f}.{suffix}"
+        self._newest = name
         return name
 
 

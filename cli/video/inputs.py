@@ -68,11 +68,10 @@ def stem_of(name: str) -> str:
     return path.stem or "video"
 
 
-def natural_key(name: str) -> list[tuple[int, int, str]]:
+def natural_key(name: str) -> tuple[list[str | int], str]:
     """Sorts ``clip2`` before ``clip10``, and upper case beside lower."""
-    parts = re.split(r"(\d+)", name)
-    key = [(0, int(part), "") if index % 2 else (1, 0, part.casefold()) for index, part in enumerate(parts)]
-    return [*key, (1, 0, name)]
+    parts = re.split(r"(\d+)", name)  # words and numbers by turns, so that like meets like
+    return [int(part) if index % 2 else part.casefold() for index, part in enumerate(parts)], name
 
 
 def _videos_in(folder: str) -> list[str]:

@@ -140,6 +140,7 @@ class Reader:
         for event in self._events:
             self._seen.append(event)
             if isinstance(event, Decoded):
+                self._first = event.pts
                 return describe(self._container, self._stream, event.picture)
         failed = f" ({self.damaged} packets failed)" if self.damaged else ""
         raise InputError(f"{self.name}: no picture in it can be decoded{failed}")
@@ -149,18 +150,21 @@ class Reader:
         assert self._container is not None
         assert self._stream.time_base is not None
         zero = time_zero(self._container, self._stream)
+        moved = False
         for step in _STEPS_BACK_S:
             target = start - step
-            if target <= self._seen[-1].pts:  # type: ignore[union-attr]  # `_look` ends with a frame
-                return self._rewind()
+            if target <= self._first:
+                break
+            moved = True
             with suppress(av.FFmpegError):
                 stamp = math.floor((target + zero) / self._stream.time_base)
                 self._container.seek(stamp, stream=self._stream)
                 self._decoder.flush_buffers()
                 self._restart()
                 if self._reached_keyframe(start):
-                    return None
-        return self._rewind()
+                    return
+        if moved:
+            self._open()
 
     def _reached_keyframe(self, start: Fraction) -> bool:
         for event in self._events:
@@ -169,9 +173,6 @@ class Reader:
                 self._seen.append(event)
                 return event.pts <= start and self._clock.anchored
         return False
-
-    def _rewind(self) -> None:
-        self._open()
 
     def _decode(self) -> Iterator[Decoded | Damage]:
         failed = self.damaged

@@ -1,0 +1,76 @@
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from cli.video.frame_folder import FrameFolder, unique_stems
+from protocol.errors import OutputError
+from protocol.frame import Frame
+from tests.clips import numbered
+
+
+def frame(pts_s: float, number: int = 0) -> Frame:
+    return Frame(pixels=numbered(number), pts_s=pts_s)
+
+
+def test_pictures_and_their_index(tmp_path: Path) -> None:
+    with FrameFolder(tmp_path / "new" / "folder") as folder:
+        folder.write(frame(0.0), source="clip.mp4", stem="clip")
+        path = folder.write(frame(12.345), source="clip.mp4", stem="clip")
+        lines = (tmp_path / "new" / "folder" / "index.jsonl").read_text().splitlines()
+        assert len(lines) == 2, "each line is written at once"
+    assert path.name == "clip-000012.345.jpg"
+    assert json.loads(lines[1]) == {
+        "file": "clip-000012.345.jpg",
+        "source": "clip.mp4",
+        "pts_s": 12.345,
+        "width": 128,
+        "height": 64,
+    }
+    with Image.open(path) as image:
+        assert (image.format, image.size) == ("JPEG", (128, 64))
+
+
+def test_png_is_lossless(tmp_path: Path) -> None:
+    with FrameFolder(tmp_path, encoding="png") as folder:
+        path = folder.write(frame(1, 77), source="a", stem="a")
+    with Image.open(path) as image:
+        assert image.tobytes() == numbered(77).tobytes()
+
+
+def test_names_sort_by_time_even_within_a_millisecond(tmp_path: Path) -> None:
+    times = [0.0, 0.9, 9.9, 10.0, 10.0001, 10.0002, 10.002, 100.0, 12345.0]
+    with FrameFolder(tmp_path) as folder:
+        names = [folder.write(frame(time), source="a", stem="a").name for time in times]
+    assert names == sorted(names)
+    assert len(set(names)) == len(names)
+
+
+def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:
+    for overwrite in (False, True):
+        with FrameFolder(tmp_path, overwrite=overwrite) as folder:
+            folder.write(frame(0), source="a", stem="a")
+    with pytest.raises(OutputError, match=r"index\.jsonl: is there already; --overwrite"):
+        FrameFolder(tmp_path)
+    (tmp_path / "index.jsonl").unlink()
+    with FrameFolder(tmp_path) as folder, pytest.raises(OutputError, match=r"a-000000\.000\.jpg: is there"):
+        folder.write(frame(0), source="a", stem="a")
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="not a folder"):
+        FrameFolder(tmp_path / "file")
+    with pytest.raises(OutputError, match="not a directory"):
+        FrameFolder(tmp_path / "file" / "below")
+
+
+def test_stems_do_not_clash() -> None:
+    assert unique_stems(["a/clip.mp4", "b/Clip.mkv", "clip_2.mp4", "clip.avi", "-"]) == [
+        "clip",
+        "Clip_2",
+        "clip_2_2",
+        "clip_3",
+        "stdin",
+    ]

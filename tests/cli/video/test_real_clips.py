@@ -1,0 +1,149 @@
+"""The real clips: every one against what an independent decoder says of it, and against ffmpeg's pictures."""
+
+import re
+import shutil
+import subprocess
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from cli.video.file_source import open_source
+from cli.video.picture import PictureRenderer
+from cli.video.reader import Decoded, Reader
+from cli.video.sampling import SamplingPlan
+from protocol.errors import InputError
+from protocol.frame import Frame
+from protocol.source import Ended
+from tests.clips import real_clips, real_facts
+
+FACTS = real_facts()
+READABLE = sorted(name for name, fact in FACTS.items() if "error" not in fact)
+REFUSED = sorted(name for name, fact in FACTS.items() if "error" in fact)
+SHORT = [name for name in READABLE if FACTS[name]["frames_decoded"] < 1000]
+# Of these, the facts list only the frames that carry a time; the rest is derived.
+PARTLY_TIMED = {"am_sample-with-large-length.avi", "da_cfr.mpeg"}
+DAMAGED = {"am_sample_with_invalid_nalu.mp4", "de_corrupted.mp4", "mz_no_timescale.mp4"}
+TRUNCATED = {"mb_annex-b.mp4"}
+# Ordinary SDR, 8 or 10 bits, opaque, within the pixel limit.
+ORDINARY = [
+    name
+    for name in SHORT
+    if FACTS[name]["transfer"] in (None, "bt709")
+    and name not in {"mp_transparent.webm", "mb_cursed-vfr.mp4", "mb_annex-b.mp4"}
+]
+
+if not FACTS:
+    pytest.skip("STREAM_TEST_CLIPS names no folder of real clips", allow_module_level=True)
+
+
+def read(name: str) -> tuple[Reader, list[Decoded]]:
+    reader = Reader(str(real_clips() / name))
+    return reader, [event for event in reader.frames() if isinstance(event, Decoded)]
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_frames_times_and_sizes_are_those_of_the_facts(name: str) -> None:
+    fact: dict[str, Any] = FACTS[name]
+    reader = Reader(str(real_clips() / name))
+    times = [float(event.pts) for event in reader.frames() if isinstance(event, Decoded)]
+    reader.close()
+    assert reader.frames_decoded == fact["frames_decoded"]
+    assert list(reader.info.display_size) == fact["display_size"]
+    assert list(reader.info.size) == fact["coded_size"]
+    assert reader.info.codec in (fact["codec"], f"lib{fact['codec']}")
+    assert (reader.damaged > 0) == (name in DAMAGED)
+    assert reader.truncated() == (name in TRUNCATED)
+    assert all(a < b for a, b in pairwise(times))
+    assert times[0] >= 0
+    start = float(reader.info.start_s)
+    assert times[0] == pytest.approx(max(0.0, fact["first_pts_s"] - start), abs=2e-4)
+    if name not in PARTLY_TIMED:
+        assert times[-1] == pytest.approx(fact["last_pts_s"] - start, abs=2e-4)
+    known = [pts - start for pts in fact.get("pts_s") or [] if pts - start > -1e-4]
+    if known and name not in PARTLY_TIMED:
+        assert times == pytest.approx(known, abs=2e-4)
+    for pts in known:
+        assert min(abs(time - pts) for time in times) < 2e-4
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_what_is_no_video_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=rf"{re.escape(name)}: (no video stream|not a video)"):
+        await open_source(str(real_clips() / name), SamplingPlan())
+
+
+@pytest.mark.parametrize("name", SHORT)
+async def test_one_frame_a_second_is_what_is_on_screen(name: str) -> None:
+    reader, frames = read(name)
+    reader.close()
+    times = [frame.pts for frame in frames]
+    expected = []
+    for tick in range(int(reader.end) + 1):
+        if tick < reader.end:
+            shown = max((time for time in times if time <= tick), default=times[0])
+            if shown not in expected:
+                expected.append(shown)
+    source = await open_source(str(real_clips() / name), SamplingPlan())
+    events = [event async for event in source.events()]
+    await source.close()
+    sampled = [event for event in events if isinstance(event, Frame)]
+    assert [frame.pts_s for frame in sampled] == [float(time) for time in expected]
+    assert {frame.size for frame in sampled} == {reader.info.frame_size}
+    assert isinstance(events[-1], Ended)
+    assert events[-1].end_s == float(reader.end)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_reading_from_the_middle_gives_the_same_pictures(name: str) -> None:
+    reader, whole = read(name)
+    start = whole[-1].pts * Fraction(2, 3)
+    renderer = PictureRenderer(reader.info.sample_aspect, reader.info.orientation)
+    other = Reader(str(real_clips() / name))
+    part = [event for event in other.frames(start) if isinstance(event, Decoded)]
+    assert part[0].pts <= start
+    wanted = [frame for frame in whole if frame.pts >= start]
+    again = [frame for frame in part if frame.pts >= start]
+    assert [frame.pts for frame in again] == [frame.pts for frame in wanted]
+    if name not in DAMAGED:  # what a decoder conceals damage with depends on where it began
+        for one, two in list(zip(wanted, again, strict=True))[:: max(1, len(wanted) // 3)]:
+            assert np.array_equal(renderer.render(one.picture), renderer.render(two.picture))
+    reader.close()
+    other.close()
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="no ffmpeg to compare with")
+@pytest.mark.parametrize("name", ORDINARY)
+def test_pictures_are_those_of_ffmpeg(name: str, tmp_path: Path) -> None:
+    fact = FACTS[name]
+    reader, frames = read(name)
+    height = reader.info.size[1]
+    shown_width, shown_height = reader.info.display_size
+    renderer = PictureRenderer(reader.info.sample_aspect, reader.info.orientation)
+    picked = sorted({0, len(frames) // 2, len(frames) - 1})
+    first_shown = reader.frames_decoded - len(frames)
+    selected = "+".join(f"eq(n,{index + first_shown})" for index in picked)
+    matrix = reader.info.matrix
+    square = shown_width if not reader.info.orientation.transpose else shown_height
+    scale = f"scale={square}:{height}:flags=area+accurate_rnd:in_color_matrix={matrix}"
+    command = ["ffmpeg", "-v", "quiet", "-noautorotate", "-i", str(real_clips() / name), "-map", "0:v:0"]
+    filters = f"select='{selected}',{scale}:in_range={'full' if reader.info.full_range else 'limited'}"
+    output = ["-vf", filters, "-fps_mode", "passthrough", "-pix_fmt", "rgb24", "-f", "rawvideo", "-"]
+    done = subprocess.run([*command, *output], capture_output=True, check=True)
+    theirs = np.frombuffer(done.stdout, np.uint8).reshape(-1, height, square, 3)
+    assert len(theirs) == len(picked), fact
+    for index, reference in zip(picked, theirs, strict=True):
+        expected: Any = reference
+        orientation = reader.info.orientation
+        expected = cv2.transpose(expected) if orientation.transpose else expected
+        expected = expected[:, ::-1] if orientation.flip_x else expected
+        expected = expected[::-1] if orientation.flip_y else expected
+        ours = renderer.render(frames[index].picture)
+        assert ours.shape == expected.shape
+        difference = np.abs(ours.astype(int) - expected).mean(axis=(0, 1))
+        assert (difference <= 3).all(), (index, difference)
+    reader.close()
