@@ -97,9 +97,9 @@ def _names(picture: Pixels) -> NDArray[np.str_]:
         names[(hue >= start) & (hue < end)] = name
         start = end
     names[(names == "orange") & (value < 150)] = "brown"
-    pale = (names == "red") & (saturation < 70)
-    names[pale] = "brown"
-    names[pale & (value > 150)] = "pink"
+    red = names == "red"
+    names[red & (saturation < 70)] = "brown"
+    names[red & (value > 150) & (saturation < np.where(value > 200, 110, 70))] = "pink"
     grey = saturation < 45
     names[grey] = "grey"
     names[grey & (value > 205)] = "white"

@@ -159,7 +159,7 @@ def _quote(lines: Sequence[Line], words: int) -> str:
 
 
 def _height(line: Line) -> float:
-    return line.box[3] - line.box[1]
+    return round(line.box[3] - line.box[1], 2)
 
 
 def _shortened(text: str, words: int, characters: int) -> str:
