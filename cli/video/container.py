@@ -11,7 +11,7 @@ import av
 from av.stream import Disposition
 
 from cli.video.inputs import STDIN, is_url
-from cli.video.spool import spool
+from cli.video.spool import download, spool
 from protocol.errors import InputError
 from protocol.redaction import mask_url
 
@@ -54,6 +54,7 @@ class OpenInput:
         self.name = mask_url(given) if is_url(given) else given
         self._file: BinaryIO | None = None
         self._url = given
+        self._stopped = stopped
         if given == STDIN:
             self._file = spool(0, self.name, stopped)
         elif not is_url(given):
@@ -75,6 +76,13 @@ class OpenInput:
             return av.open(self._url, "r", timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S))
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self.error(error) from error
+
+    def fetch(self) -> bool:
+        """Copies what a web server cannot send in ranges, so that it can be seeked; whether that was done."""
+        if self._file is None and self._url.startswith(("http://", "https://")):
+            self._file = download(self._url, self.name, self._stopped)
+            return self._file is not None
+        return False
 
     def error(self, error: Exception) -> InputError:
         """`error` of FFmpeg's in words."""

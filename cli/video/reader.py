@@ -71,7 +71,14 @@ class Reader:
         self.name = self._input.name
         try:
             self._open()
-            self.info = self._look()
+            try:
+                self.info = self._look()
+            except InputError:
+                # A server that sends no ranges cannot give an index at the end of a file before the rest.
+                if stopped() or not self._input.fetch():
+                    raise
+                self._open()
+                self.info = self._look()
         except BaseException:
             self.close()
             raise
