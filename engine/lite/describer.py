@@ -13,7 +13,7 @@ from engine.lite.observation import Observation
 from engine.lite.text import legible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -91,7 +91,8 @@ class Describer:
         Raises:
             Abandoned: `abandoned` said so, between two steps.
         """
-        before = self._remembered[-1] if self._remembered else None
+        remembered = tuple(self._remembered)  # the session may be closed meanwhile
+        before = remembered[-1] if remembered else None
         picture = _working_copy(pixels)
         grey = shrink(picture)
         colours = palette(picture)
@@ -112,42 +113,44 @@ class Describer:
             writing = tuple(line.box for line in before.lines + lines)
             change = compare(before.grey, grey, _rewritten(before.lines, lines), writing)
             if change is not None and change.camera == SLIGHTLY:
-                change = self._longer_move(grey, writing) or change
-        seen = self._beside(before, change, colours, grey, noun, lines)
+                change = _longer_move(remembered, grey, writing) or change
+        seen = _beside(remembered, change, colours, grey, noun, lines)
         trend = _trend(before, change)
         self._remembered.append(Memory(grey, looked_at, colours, trend, noun, lines))
         return seen
 
-    def _longer_move(self, grey: Grey, writing: tuple[Box, ...]) -> Change | None:
-        """The camera's movement over the last few frames, where that is enough to be named."""
-        older = self._remembered[max(0, len(self._remembered) - LOOK_BACK)]
-        change = compare(older.grey, grey, writing, writing)
-        moved = change is not None and change.camera not in (None, SLIGHTLY)
-        return change if moved else None
 
-    def _beside(
-        self,
-        before: Memory | None,
-        change: Change | None,
-        colours: Palette,
-        grey: Grey,
-        noun: str | None,
-        lines: tuple[Line, ...],
-    ) -> Observation:
-        if before is None or change is None:
-            return Observation(colours, noun=noun, lines=lines)
-        ends_black = colours.light == "black"
-        return Observation(
-            colours,
-            change=change,
-            was_black=before.palette.light == "black",
-            fading=before.trend.falling if ends_black or not change.brighter else before.trend.from_black,
-            earlier=change.kind in ("cut", "much") and any(alike(old.grey, grey) for old in self._remembered),
-            turned=_turned(before.palette, colours, light=change.kind == "light"),
-            noun=noun,
-            lines=lines,
-            text_stays=_shared(before.lines, lines) >= 0.5,
-        )
+def _longer_move(remembered: Sequence[Memory], grey: Grey, writing: tuple[Box, ...]) -> Change | None:
+    """The camera's movement over the last few frames, where that is enough to be named."""
+    older = remembered[max(0, len(remembered) - LOOK_BACK)]
+    change = compare(older.grey, grey, writing, writing)
+    moved = change is not None and change.camera not in (None, SLIGHTLY)
+    return change if moved else None
+
+
+def _beside(
+    remembered: Sequence[Memory],
+    change: Change | None,
+    colours: Palette,
+    grey: Grey,
+    noun: str | None,
+    lines: tuple[Line, ...],
+) -> Observation:
+    if not remembered or change is None:
+        return Observation(colours, noun=noun, lines=lines)
+    before = remembered[-1]
+    ends_black = colours.light == "black"
+    return Observation(
+        colours,
+        change=change,
+        was_black=before.palette.light == "black",
+        fading=before.trend.falling if ends_black or not change.brighter else before.trend.from_black,
+        earlier=change.kind in ("cut", "much") and any(alike(old.grey, grey) for old in remembered),
+        turned=_turned(before.palette, colours, light=change.kind == "light"),
+        noun=noun,
+        lines=lines,
+        text_stays=_shared(before.lines, lines) >= 0.5,
+    )
 
 
 def _trend(before: Memory | None, change: Change | None) -> Trend:
