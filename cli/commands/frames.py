@@ -144,7 +144,7 @@ async def _sample_inputs(
             elapsed_s = perf_counter() - started
             print_error(
                 f"{_count(written, 'frame')} of {ended.frames_decoded} decoded in {elapsed_s:.2f} s, "
-                f"{ended.end_s / elapsed_s:.1f} x real time",
+                f"{max(0.0, ended.end_s - float(plan.start)) / elapsed_s:.1f} x real time",
                 label=source.name,
             )
     return tally
