@@ -100,7 +100,7 @@ def _names(picture: Pixels) -> NDArray[np.str_]:
     red = names == "red"
     names[red & (saturation < 70)] = "brown"
     names[red & (value > 150) & (saturation < np.where(value > 200, 110, 70))] = "pink"
-    grey = saturation < 45
+    grey = saturation < 55
     names[grey] = "grey"
     names[grey & (value > 205)] = "white"
     names[(value < 45) | (grey & (value < 55))] = "black"

@@ -116,7 +116,8 @@ def _action(seen: Observation, change: Change) -> str:
                     if change.moves
                     else "much of the picture changes"
                 )
-            return f"things {'move' if change.moves else 'change'} in several places"
+            what = "is movement" if change.moves else "are changes"
+            return f"there {what} in several places"
         case _:
             return "nothing moves"
 

@@ -71,7 +71,7 @@ def lines(*texts):
             "Something moves on the left.",
         ),
         (Observation(GREY, change=Change("local", place="at the top")), "Something changes at the top."),
-        (Observation(GREY, change=Change("local", moves=True)), "Things move in several places."),
+        (Observation(GREY, change=Change("local", moves=True)), "There is movement in several places."),
         (Observation(GREY, change=Change("local", wide=True)), "Much of the picture changes."),
         (Observation(GREY, change=Change("light", brighter=True)), "The picture gets brighter."),
         (Observation(GREY, change=Change("light", brighter=True), fading=True), "The picture fades in."),
