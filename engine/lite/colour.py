@@ -30,8 +30,6 @@ HUES = (
     *((255, "blue"), (290, "purple"), (335, "pink"), (360, "red")),
 )
 
-GREYS = frozenset(("black", "grey", "white"))
-
 
 @dataclass(frozen=True, slots=True)
 class Palette:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.lite.camera import SLIGHTLY
-from engine.lite.colour import GREYS, palette
+from engine.lite.colour import palette
 from engine.lite.motion import alike, compare, differs, shrink
 from engine.lite.observation import Observation
 from engine.lite.text import legible
@@ -30,7 +30,7 @@ WORKING_SIDE = 640
 LOOK_BACK = 4
 """Frames over which a movement too slight to be named from one to the next is measured again."""
 OTHER_SHADE = 30
-"""Least difference in red, green or blue between two plain colours, in levels."""
+"""Least difference between what red, green and blue change by, when one plain colour becomes another."""
 
 
 class Abandoned(Exception):
@@ -146,7 +146,7 @@ def _beside(
         was_black=before.palette.light == "black",
         fading=before.trend.falling if ends_black or not change.brighter else before.trend.from_black,
         earlier=change.kind in ("cut", "much") and any(alike(old.grey, grey) for old in remembered),
-        turned=_turned(before.palette, colours, light=change.kind == "light"),
+        turned=_turned(before.palette, colours),
         noun=noun,
         lines=lines,
         text_stays=_shared(before.lines, lines) >= 0.5,
@@ -162,14 +162,12 @@ def _trend(before: Memory | None, change: Change | None) -> Trend:
     return Trend(from_black=before.palette.light == "black" or (up and before.trend.from_black), falling=down)
 
 
-def _turned(before: Palette, now: Palette, *, light: bool) -> str | None:
-    """The new colour, where one plain backdrop became another."""
+def _turned(before: Palette, now: Palette) -> str | None:
+    """The new colour, where one plain backdrop became another and not only brighter or darker."""
     if not (before.backdrop and now.backdrop) or before.colours[0] == now.colours[0]:
         return None
-    if light and not GREYS.isdisjoint((before.colours[0], now.colours[0])):
-        return None  # a fade
-    difference = max(abs(a - b) for a, b in zip(before.shade, now.shade, strict=True))
-    return now.colours[0] if difference >= OTHER_SHADE else None
+    steps = [new - old for old, new in zip(before.shade, now.shade, strict=True)]
+    return now.colours[0] if max(steps) - min(steps) >= OTHER_SHADE else None
 
 
 def _working_copy(pixels: Pixels) -> Pixels:
