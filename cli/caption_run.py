@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from cli.captioning import caption_inputs
 from cli.engines import make_engine
-from cli.exit_codes import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_OK
 from cli.output.formats import WRITERS
 from cli.output.outputs import Outputs
 from cli.output.terminal import Display
@@ -24,7 +23,7 @@ from protocol.messages import Retention, Sampling, SessionConfig, describe_inval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.captioning import Tally
+    from cli.tally import Tally
     from cli.video.inputs import Input
     from cli.video.sampling import SamplingPlan
     from protocol.session import Engine
@@ -76,10 +75,7 @@ def run_captions(
         display.note(
             f"the {engine.name} engine describes what it sees; it does not follow a prompt or question"
         )
-    tally = run_until_signalled(_caption_and_close(inputs, plan, engine, config, outputs, display))
-    if not tally.captioned:
-        return EXIT_FAILED
-    return EXIT_INCOMPLETE if tally.failed or tally.incomplete else EXIT_OK
+    return run_until_signalled(_caption_and_close(inputs, plan, engine, config, outputs, display)).exit_code
 
 
 async def _caption_and_close(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from cli.output.record import CaptionRecord
+from cli.tally import Tally
+from cli.video.inputs import unique_stems
 from protocol.errors import InputError
 from protocol.frame import Frame
 from protocol.source import Damage, Ended
@@ -14,23 +15,13 @@ from protocol.source import Damage, Ended
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.output.outputs import Outputs
+    from cli.output.outputs import Outputs, SourceOutputs
     from cli.output.terminal import Display
     from cli.video.inputs import Input
     from cli.video.sampling import SamplingPlan
     from protocol.messages import SessionConfig
     from protocol.session import Engine, Session
     from protocol.source import Source
-
-
-@dataclass(slots=True)
-class Tally:
-    """How a run over several inputs went."""
-
-    captioned: int = 0
-    failed: int = 0
-    incomplete: int = 0
-    """Captioned, but some of it was damaged or missing."""
 
 
 async def caption_inputs(
@@ -51,9 +42,9 @@ async def caption_inputs(
     from cli.video.file_source import open_source
 
     tally = Tally()
-    for each in inputs:
+    for given, stem in zip(inputs, unique_stems(inputs), strict=True):
         try:
-            source = await open_source(each, plan)
+            source = await open_source(given, plan)
         except InputError as error:
             display.failed(error)
             tally.failed += 1
@@ -61,12 +52,13 @@ async def caption_inputs(
         try:
             session = await engine.open(config)
             async with session:
-                complete = await caption_source(source, session, engine.name, outputs, display)
+                sinks = outputs.open_for(stem)
+                complete = await caption_source(source, session, engine.name, sinks, display)
         except InputError as error:
             display.failed(error)
             tally.failed += 1
         else:
-            tally.captioned += 1
+            tally.done += 1
             tally.incomplete += not complete
         finally:
             await source.close()
@@ -74,7 +66,7 @@ async def caption_inputs(
 
 
 async def caption_source(
-    source: Source, session: Session, engine_name: str, outputs: Outputs, display: Display
+    source: Source, session: Session, engine_name: str, sinks: SourceOutputs, display: Display
 ) -> bool:
     """Captions every frame of `source`; whether all of it could be read and answered.
 
@@ -86,7 +78,6 @@ async def caption_source(
         OutputError: captions can no longer be written.
     """
     ended: Ended | None = None
-    sinks = outputs.open_for(source.name)
     display.begin(source)
     try:
         async for event in source.events():

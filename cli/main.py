@@ -72,7 +72,7 @@ def build_app() -> typer.Typer:
 
 def print_error(message: str, *, label: str = "error") -> None:
     """One line on stderr, with nothing in it that a terminal would act on."""
-    from cli.output.clean import one_line
+    from cli.clean import one_line
 
     sys.stderr.write(f"{label}: {one_line(message)}\n")
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cli.exit_codes import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_OK
 from cli.options import (
     OUTPUT_PANEL,
     Debug,
@@ -25,6 +23,7 @@ from cli.options import (
     Quiet,
     Start,
 )
+from cli.tally import Tally
 from protocol.errors import InputError
 from protocol.limits import DEFAULT_FPS
 
@@ -94,18 +93,7 @@ def frames_command(
         folder = FrameFolder(output, encoding=picture_format, overwrite=overwrite)
     with folder or nullcontext():
         tally = run_until_signalled(_sample_inputs(sources, plan, folder, quiet=quiet))
-    if not tally.sampled:
-        return EXIT_FAILED
-    return EXIT_INCOMPLETE if tally.failed or tally.incomplete else EXIT_OK
-
-
-@dataclass(slots=True)
-class Tally:
-    """How a run over several inputs went."""
-
-    sampled: int = 0
-    failed: int = 0
-    incomplete: int = 0
+    return tally.exit_code
 
 
 async def _sample_inputs(
@@ -113,7 +101,7 @@ async def _sample_inputs(
 ) -> Tally:
     from cli.main import print_error
     from cli.video.file_source import open_source
-    from cli.video.frame_folder import unique_stems
+    from cli.video.inputs import unique_stems
 
     tally = Tally()
     for given, stem in zip(inputs, unique_stems(inputs), strict=True):
@@ -132,7 +120,7 @@ async def _sample_inputs(
             continue
         finally:
             await source.close()
-        tally.sampled += 1
+        tally.done += 1
         tally.incomplete += bool(ended.damaged or ended.truncated)
         if ended.truncated:
             print_error(f"{source.name}: ends early, at {ended.end_s:.1f} s", label="warning")

@@ -97,14 +97,14 @@ def _sampling(source: FileSource, plan: SamplingPlan) -> dict[str, Any]:
 
 
 def _print_json(line: dict[str, Any]) -> None:
-    from cli.output.clean import valid_unicode
+    from cli.clean import valid_unicode
 
     sys.stdout.write(valid_unicode(json.dumps(line, ensure_ascii=False)) + "\n")
     sys.stdout.flush()
 
 
 def _print_text(source: FileSource, plan: SamplingPlan) -> None:
-    from cli.output.clean import one_line
+    from cli.clean import one_line
     from cli.video.timecode import format_timecode
 
     info = source.info

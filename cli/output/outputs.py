@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
 
 from cli.output.formats import WRITERS, format_of, make_writer, suffix_of
-from cli.video.inputs import stem_of
 from protocol.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ class Outputs:
         self._overwrite = overwrite
         self._directory = directory
         self._directory_formats = directory_formats
-        self._directory_paths: set[Path] = set()
         self._files = [(path, format_of(path)) for path in files]
         self._stdout_format = stdout_format
         self._streams = ExitStack()
@@ -70,8 +68,8 @@ class Outputs:
             if not path.parent.is_dir():
                 raise OutputError(f"{path}: its folder does not exist", hint=f"mkdir -p {path.parent}")
 
-    def open_for(self, source_name: str) -> SourceOutputs:
-        """The writers for one input; the shared files are opened by the first call.
+    def open_for(self, stem: str) -> SourceOutputs:
+        """The writers for one input, whose own files are named `stem`; the first call opens the shared ones.
 
         Raises:
             OutputError: a file cannot be opened.
@@ -89,24 +87,14 @@ class Outputs:
             except OSError as error:
                 raise OutputError(f"{self._directory}: {error.strerror}") from error
             for name in self._directory_formats:
-                path = self._directory / (self._stem(source_name, suffix_of(name)) + suffix_of(name))
+                path = self._directory / (stem + suffix_of(name))
                 self._check_free(path)
-                self._directory_paths.add(path)
                 own.append(self._open(path, name, streams))
         return SourceOutputs([*self._shared, *own], streams)
 
     def close(self) -> None:
         """Closes the shared files."""
         self._streams.close()
-
-    def _stem(self, source_name: str, suffix: str) -> str:
-        """The input's own name; numbered from the second of that name on."""
-        stem = stem_of(source_name)
-        number, candidate = 1, stem
-        while self._directory is not None and self._directory / (candidate + suffix) in self._directory_paths:
-            number += 1
-            candidate = f"{stem}-{number}"
-        return candidate
 
     def _check_free(self, path: Path) -> None:
         if path.is_dir():

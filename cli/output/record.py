@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from cli.output.clean import clean, valid_unicode
+from cli.clean import clean, valid_unicode
 
 if TYPE_CHECKING:
     from protocol.frame import Frame

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
-from cli.output.clean import one_line
+from cli.clean import one_line
 from cli.output.record import FIELDS
 from cli.output.writer import Writer
 

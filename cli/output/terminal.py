@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from cli.output.clean import one_line
+from cli.clean import one_line
 from cli.output.text import clock
 
 if TYPE_CHECKING:

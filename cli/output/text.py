@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from cli.output.clean import one_line
+from cli.clean import one_line
 from cli.output.writer import Writer
 from cli.video.timecode import format_timecode
 

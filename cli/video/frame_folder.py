@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Self
 
-from cli.output.clean import valid_unicode
-from cli.video.inputs import stem_of
+from cli.clean import valid_unicode
 from protocol.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -83,21 +81,6 @@ class FrameFolder:
             return f"{stem}-{time_s:013.6f}.{suffix}"
         self._newest = name
         return name
-
-
-def unique_stems(inputs: Sequence[str]) -> list[str]:
-    """A stem for the files of each input: its own, numbered where it is taken."""
-    stems: list[str] = []
-    taken = set()
-    for given in inputs:
-        own = valid_unicode(stem_of(given)).replace("/", "_")
-        stem, number = own, 1
-        while stem.casefold() in taken:  # some file systems take Clip and clip for one name
-            number += 1
-            stem = f"{own}_{number}"
-        taken.add(stem.casefold())
-        stems.append(stem)
-    return stems
 
 
 def _refused(path: Path, error: OSError) -> OutputError:

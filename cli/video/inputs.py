@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote, urlsplit
 
+from cli.clean import valid_unicode
 from protocol.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,6 +67,21 @@ def stem_of(name: str) -> str:
         return "stdin"
     path = PurePosixPath(unquote(urlsplit(name).path)) if is_url(name) else Path(name)
     return path.stem or "video"
+
+
+def unique_stems(inputs: Sequence[str]) -> list[str]:
+    """A stem for the files of each input: its own, numbered where it is taken, no folder in it."""
+    stems: list[str] = []
+    taken = set()
+    for given in inputs:
+        own = valid_unicode(stem_of(given)).replace("/", "_")
+        stem, number = own, 1
+        while stem.casefold() in taken:  # some file systems take Clip and clip for one name
+            number += 1
+            stem = f"{own}_{number}"
+        taken.add(stem.casefold())
+        stems.append(stem)
+    return stems
 
 
 def natural_key(name: str) -> tuple[list[str | int], str]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.captioning import Tally, caption_inputs
+from cli.captioning import caption_inputs
 from cli.output.outputs import Outputs
 from cli.output.terminal import Display
+from cli.tally import Tally
 from cli.video.sampling import SamplingPlan
 from protocol.errors import EngineFailure, OutputError
 from protocol.messages import SessionConfig
@@ -34,7 +35,7 @@ def texts(path: Path) -> list[str]:
 async def test_one_caption_a_frame_in_a_session_of_its_own_for_each_input(tmp_path: Path) -> None:
     engine = FakeEngine()
     tally = await caption(engine, tmp_path / "o.jsonl", SAMPLE, SAMPLE)
-    assert tally == Tally(captioned=2)
+    assert tally == Tally(done=2)
     assert texts(tmp_path / "o.jsonl") == [f"frame {k} at {k / 5}" for k in range(4)] * 2
     assert [session.closed for session in engine.sessions] == [True, True]
     assert engine.configs == [CONFIG, CONFIG]
@@ -49,7 +50,7 @@ async def test_an_input_that_cannot_be_opened_is_told_and_the_rest_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tally = await caption(FakeEngine(), tmp_path / "o.jsonl", "nowhere.mp4", SAMPLE)
-    assert tally == Tally(captioned=1, failed=1)
+    assert tally == Tally(done=1, failed=1)
     assert len(texts(tmp_path / "o.jsonl")) == 4
     assert capsys.readouterr().err == "error: nowhere.mp4: no such file\n"
 

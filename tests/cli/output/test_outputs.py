@@ -24,17 +24,17 @@ def test_shared_files_hold_every_input(tmp_path: Path) -> None:
 
 def test_a_folder_gets_a_file_for_each_input_and_format(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "out"
-    outputs = Outputs(directory=folder, directory_formats=["srt", "jsonl"], input_count=4)
-    for name in ("x/a.mp4", "y/a.mov", "-", "http://host/v.mp4?token=1"):
-        sinks = outputs.open_for(name)
-        sinks.write(record(0.0, f"Of {name}."))
+    outputs = Outputs(directory=folder, directory_formats=["srt", "jsonl"], input_count=2)
+    stems = ("a", "b")
+    for stem in stems:
+        sinks = outputs.open_for(stem)
+        sinks.write(record(0.0, f"Of {stem}."))
         sinks.finish(1.0)
     outputs.close()
-    stems = ("a", "a-2", "stdin", "v")
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         f"{stem}.{kind}" for stem in stems for kind in ("srt", "jsonl")
     )
-    assert "Of y/a.mov." in (folder / "a-2.srt").read_text(encoding="utf-8")
+    assert "Of b." in (folder / "b.srt").read_text(encoding="utf-8")
 
 
 def test_existing_files_are_kept_unless_told(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_existing_files_are_kept_unless_told(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"a\.srt: exists already; use --overwrite"):
         Outputs(files=[path])
     with pytest.raises(OutputError, match=r"a\.srt: exists already"):
-        Outputs(directory=tmp_path, directory_formats=["srt"]).open_for("a.mp4")
+        Outputs(directory=tmp_path, directory_formats=["srt"]).open_for("a")
     assert path.read_text(encoding="utf-8") == "precious"
     outputs = Outputs(files=[path], overwrite=True)
     outputs.open_for("a.mp4").finish(1.0)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from cli.video.frame_folder import FrameFolder, unique_stems
+from cli.video.frame_folder import FrameFolder
 from protocol.errors import OutputError
 from protocol.frame import Frame
 from tests.clips import numbered
@@ -64,13 +64,3 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
         FrameFolder(tmp_path / "file")
     with pytest.raises(OutputError, match="not a directory"):
         FrameFolder(tmp_path / "file" / "below")
-
-
-def test_stems_do_not_clash() -> None:
-    assert unique_stems(["a/clip.mp4", "b/Clip.mkv", "clip_2.mp4", "clip.avi", "-"]) == [
-        "clip",
-        "Clip_2",
-        "clip_2_2",
-        "clip_3",
-        "stdin",
-    ]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.video.inputs import expand_inputs, is_url, natural_key, stem_of
+from cli.video.inputs import expand_inputs, is_url, natural_key, stem_of, unique_stems
 from protocol.errors import InputError
 
 
@@ -80,3 +80,13 @@ def test_natural_order_is_total_and_knows_numbers() -> None:
     names = ["a10", "a2", "A2", "a", "2", "10", "a02", "", "b1"]
     assert sorted(names, key=natural_key) == sorted([*names[4:], *names[:4]], key=natural_key)
     assert sorted(["v10", "V9", "v1", "v"], key=natural_key) == ["v", "v1", "V9", "v10"]
+
+
+def test_stems_do_not_clash() -> None:
+    assert unique_stems(["a/clip.mp4", "b/Clip.mkv", "clip_2.mp4", "clip.avi", "-"]) == [
+        "clip",
+        "Clip_2",
+        "clip_2_2",
+        "clip_3",
+        "stdin",
+    ]

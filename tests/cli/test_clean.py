@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.output.clean import clean, one_line, valid_unicode
+from cli.clean import clean, one_line, valid_unicode
 
 
 @pytest.mark.parametrize(
