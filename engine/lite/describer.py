@@ -143,7 +143,7 @@ def _beside(
     return Observation(
         colours,
         change=change,
-        was_black=before.palette.light == "black",
+        was_black=_was_black(before.palette, change),
         fading=before.trend.falling if ends_black or not change.brighter else before.trend.from_black,
         earlier=change.kind in ("cut", "much") and any(alike(old.grey, grey) for old in remembered),
         turned=_turned(before.palette, colours),
@@ -159,7 +159,16 @@ def _trend(before: Memory | None, change: Change | None) -> Trend:
         return Trend()
     up = change.kind == "light" and change.brighter
     down = change.kind == "light" and not change.brighter
-    return Trend(from_black=before.palette.light == "black" or (up and before.trend.from_black), falling=down)
+    return Trend(
+        from_black=_was_black(before.palette, change) or (up and before.trend.from_black), falling=down
+    )
+
+
+def _was_black(before: Palette, change: Change) -> bool:
+    """Whether the frame before was black, or so but for a speck and then followed by a picture."""
+    if before.light == "black":
+        return True
+    return before.plain and before.colours == ("black",) and change.kind in ("cut", "much")
 
 
 def _turned(before: Palette, now: Palette) -> str | None:
