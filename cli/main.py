@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +16,18 @@ from cli.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+COMMANDS = {
+    "caption": "cli.commands.caption:caption_command",
+    "frames": "cli.commands.frames:frames_command",
+    "probe": "cli.commands.probe:probe_command",
+    "schema": "cli.commands.schema:schema_command",
+}
+_SETTINGS: dict[str, Any] = {
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
 
 
 def main() -> None:
@@ -29,7 +42,12 @@ def run(arguments: Sequence[str]) -> int:
 
     debug = "--debug" in arguments
     try:
-        result = build_app()(args=list(arguments), prog_name="stream", standalone_mode=False)
+        if arguments and arguments[0] in COMMANDS:
+            name, *rest = arguments
+            result = command_app(name)(args=rest, prog_name=f"stream {name}", standalone_mode=False)
+        else:
+            asked = list(arguments) or ["--help"]
+            result = program_app()(args=asked, prog_name="stream", standalone_mode=False)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except StreamError as error:
@@ -49,24 +67,19 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else EXIT_OK
 
 
-def build_app() -> typer.Typer:
-    """The Typer application with every command."""
-    from cli.commands.caption import caption_command
-    from cli.commands.frames import frames_command
-    from cli.commands.probe import probe_command
-    from cli.commands.schema import schema_command
+def command_app(name: str) -> typer.Typer:
+    """One command as an application of its own: called by name, it does not load the others."""
+    app = typer.Typer(add_completion=False, **_SETTINGS)
+    app.command()(_command(name))
+    return app
 
-    app = typer.Typer(
-        help="Captions for any video: one complete sentence a frame.",
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+
+def program_app() -> typer.Typer:
+    """The application with every command: what the program's own help and shell completion show."""
+    app = typer.Typer(**_SETTINGS)
     app.callback()(_program_options)
-    app.command("caption")(_until_reader_leaves(caption_command))
-    app.command("frames")(_until_reader_leaves(frames_command))
-    app.command("probe")(_until_reader_leaves(probe_command))
-    app.command("schema")(_until_reader_leaves(schema_command))
+    for name in COMMANDS:
+        app.command(name)(_command(name))
     return app
 
 
@@ -75,6 +88,11 @@ def print_error(message: str, *, label: str = "error") -> None:
     from cli.clean import one_line
 
     sys.stderr.write(f"{label}: {one_line(message)}\n")
+
+
+def _command(name: str) -> Callable[..., int | None]:
+    module, function = COMMANDS[name].split(":")
+    return _until_reader_leaves(getattr(importlib.import_module(module), function))
 
 
 def _until_reader_leaves(command: Callable[..., int | None]) -> Callable[..., int | None]:

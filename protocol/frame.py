@@ -82,6 +82,11 @@ class Frame:
         return self.size[1]
 
     @property
+    def decoded(self) -> bool:
+        """Whether the pixels are there already, so that `pixels` costs nothing."""
+        return self._pixels is not None
+
+    @property
     def pixels(self) -> Pixels:
         """H x W x 3, uint8, RGB, as shown.
 

@@ -31,7 +31,7 @@ class Network:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        options.intra_op_num_threads = min(cores(), MAX_THREADS)
+        options.intra_op_num_threads = threads()
         options.inter_op_num_threads = 1
         # Input sizes differ from frame to frame; an arena would grow to the sum of all of them and stay.
         options.enable_cpu_mem_arena = False
@@ -54,8 +54,7 @@ class Network:
         return output
 
 
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def threads() -> int:
+    """How many threads a network runs on: the cores this process may use, within reason."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MAX_THREADS)

@@ -125,7 +125,7 @@ class _Work:
         self.started = time.perf_counter()
         if self._abandoned():
             return
-        was_encoded = self._frame._pixels is None
+        was_encoded = not self._frame.decoded
         pixels = self._frame.pixels
         decoded = time.perf_counter()
         if was_encoded:

@@ -24,9 +24,11 @@ def resident_mb(pid: int, field: str) -> float | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clip", help="a long clip: the run should take some minutes")
-    parser.add_argument("--fps", default="2")
+    parser.add_argument("--fps", default="30")
+    parser.add_argument("--times", type=int, default=2, help="caption the clip this many times in one run")
     options = parser.parse_args()
-    command = [str(Path(sys.executable).parent / "stream"), "caption", options.clip, "--fps", options.fps]
+    stream = str(Path(sys.executable).parent / "stream")
+    command = [stream, "caption", *[options.clip] * options.times, "--fps", options.fps]
     started = perf_counter()
     samples: list[tuple[float, float]] = []
     peak = 0.0
@@ -41,11 +43,11 @@ def main() -> None:
     warm = [resident for at, resident in samples if WARM_S <= at < WARM_S + 15]
     last = [resident for at, resident in samples if at >= taken - 15]
     print(f"exit code {process.returncode}, {taken:.0f} s, peak {peak:.0f} MB")
-    if warm and taken > 2 * WARM_S:
+    if warm and taken > WARM_S + 30:
         before, after = sum(warm) / len(warm), sum(last) / len(last)
         print(f"after the first minute {before:.0f} MB, at the end {after:.0f} MB: {after / before - 1:+.1%}")
     else:
-        print(f"too short to measure growth: it needs more than {2 * WARM_S} s (raise --fps)")
+        print(f"too short to measure growth: it needs more than {WARM_S + 30} s (raise --fps or --times)")
 
 
 if __name__ == "__main__":

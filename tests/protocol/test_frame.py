@@ -43,7 +43,9 @@ def test_the_other_form_is_made_once() -> None:
     frame = Frame(pixels=gradient(64, 48))
     assert frame.encoded() is frame.encoded()
     received = Frame(encoded=frame.encoded())
+    assert not received.decoded
     assert received.pixels is received.pixels
+    assert received.decoded
     assert received.encoded() is frame.encoded()
 
 
