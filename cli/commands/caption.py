@@ -7,6 +7,28 @@ from typing import Annotated
 
 import typer
 
+from cli.engine_options import (
+    DEFAULT_CAPTION_TOKENS,
+    DEFAULT_SYSTEM_PROMPT,
+    EngineName,
+    EvictionPolicy,
+    FrequencyPenalty,
+    GuidedChoice,
+    GuidedJson,
+    GuidedRegex,
+    MaxSessionTokens,
+    MaxTextTokens,
+    MaxTokens,
+    MaxVideoSegments,
+    Model,
+    PromptFile,
+    Question,
+    RepetitionPenalty,
+    ReprefillThreshold,
+    SystemPrompt,
+    Temperature,
+    TopP,
+)
 from cli.options import (
     OUTPUT_PANEL,
     Debug,
@@ -25,20 +47,10 @@ from protocol.errors import UsageError
 from protocol.limits import (
     DEFAULT_FPS,
     DEFAULT_FREQUENCY_PENALTY,
-    DEFAULT_MAX_SESSION_TOKENS,
-    DEFAULT_MAX_VIDEO_SEGMENTS,
     DEFAULT_REPETITION_PENALTY,
-    DEFAULT_REPREFILL_THRESHOLD,
     DEFAULT_TEMPERATURE,
     DEFAULT_TOP_P,
 )
-
-ENGINE_PANEL = "Engine"
-PROMPT_PANEL = "What to say"
-RETENTION_PANEL = "What the session remembers"
-
-DEFAULT_SYSTEM_PROMPT = "Describe what is happening in each frame in one short sentence."
-DEFAULT_CAPTION_TOKENS = 48  # room for a full sentence; a server's own default is half of it
 
 
 def caption_command(
@@ -86,156 +98,24 @@ def caption_command(
     ] = 1,
     quiet: Quiet = False,
     debug: Debug = False,
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine",
-            metavar="NAME",
-            help="auto, or lite: embedded, needs no download, GPU or key. auto is lite.",
-            rich_help_panel=ENGINE_PANEL,
-        ),
-    ] = "auto",
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", metavar="NAME", help="Model to run.", rich_help_panel=ENGINE_PANEL, show_default=False
-        ),
-    ] = None,
-    system_prompt: Annotated[
-        str | None,
-        typer.Option(
-            "--system-prompt",
-            metavar="TEXT",
-            help=f'The task, for engines that follow one. Default: "{DEFAULT_SYSTEM_PROMPT}"',
-            rich_help_panel=PROMPT_PANEL,
-            show_default=False,
-        ),
-    ] = None,
-    prompt_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--prompt-file",
-            metavar="FILE",
-            help="Read the system prompt from a file.",
-            rich_help_panel=PROMPT_PANEL,
-            show_default=False,
-        ),
-    ] = None,
-    question: Annotated[
-        str,
-        typer.Option(
-            "--question",
-            metavar="TEXT",
-            help="A question, asked with the first frame.",
-            rich_help_panel=PROMPT_PANEL,
-            show_default=False,
-        ),
-    ] = "",
-    max_tokens: Annotated[
-        int,
-        typer.Option(
-            "--max-tokens", metavar="N", help="Longest caption, in tokens.", rich_help_panel=PROMPT_PANEL
-        ),
-    ] = DEFAULT_CAPTION_TOKENS,
-    temperature: Annotated[
-        float, typer.Option("--temperature", metavar="T", help="0 is greedy.", rich_help_panel=PROMPT_PANEL)
-    ] = DEFAULT_TEMPERATURE,
-    top_p: Annotated[
-        float, typer.Option("--top-p", metavar="P", help="Nucleus sampling.", rich_help_panel=PROMPT_PANEL)
-    ] = DEFAULT_TOP_P,
-    repetition_penalty: Annotated[
-        float,
-        typer.Option(
-            "--repetition-penalty", metavar="X", help="Above 1 discourages.", rich_help_panel=PROMPT_PANEL
-        ),
-    ] = DEFAULT_REPETITION_PENALTY,
-    frequency_penalty: Annotated[
-        float,
-        typer.Option(
-            "--frequency-penalty", metavar="X", help="Above 0 discourages.", rich_help_panel=PROMPT_PANEL
-        ),
-    ] = DEFAULT_FREQUENCY_PENALTY,
-    guided_json: Annotated[
-        str | None,
-        typer.Option(
-            "--guided-json",
-            metavar="SCHEMA",
-            help="Answer in JSON of this schema (JSON text, or a file holding it).",
-            rich_help_panel=PROMPT_PANEL,
-            show_default=False,
-        ),
-    ] = None,
-    guided_choice: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--guided-choice",
-            metavar="TEXT",
-            help="Answer one of these. Repeat it for each.",
-            rich_help_panel=PROMPT_PANEL,
-            show_default=False,
-        ),
-    ] = None,
-    guided_regex: Annotated[
-        str | None,
-        typer.Option(
-            "--guided-regex",
-            metavar="REGEX",
-            help="Answer what this matches.",
-            rich_help_panel=PROMPT_PANEL,
-            show_default=False,
-        ),
-    ] = None,
-    max_video_segments: Annotated[
-        int | None,
-        typer.Option(
-            "--max-video-segments",
-            metavar="N",
-            help=f"Frames remembered. Default: {DEFAULT_MAX_VIDEO_SEGMENTS}.",
-            rich_help_panel=RETENTION_PANEL,
-            show_default=False,
-        ),
-    ] = None,
-    max_session_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--max-session-tokens",
-            metavar="N",
-            help=f"Prompt tokens remembered in all. Default: {DEFAULT_MAX_SESSION_TOKENS}.",
-            rich_help_panel=RETENTION_PANEL,
-            show_default=False,
-        ),
-    ] = None,
-    max_text_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--max-text-tokens",
-            metavar="N",
-            help="Of those, text tokens. Default: no limit of their own.",
-            rich_help_panel=RETENTION_PANEL,
-            show_default=False,
-        ),
-    ] = None,
-    eviction_policy: Annotated[
-        str | None,
-        typer.Option(
-            "--eviction-policy",
-            metavar="NAME",
-            help="sliding_window: the oldest leave first.",
-            rich_help_panel=RETENTION_PANEL,
-            show_default=False,
-        ),
-    ] = None,
-    reprefill_threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--reprefill-threshold",
-            metavar="X",
-            help="Share of the model's trained positions at which what is kept is rebuilt at fresh ones. "
-            f"Default: {DEFAULT_REPREFILL_THRESHOLD}.",
-            rich_help_panel=RETENTION_PANEL,
-            show_default=False,
-        ),
-    ] = None,
+    engine: EngineName = "auto",
+    model: Model = None,
+    system_prompt: SystemPrompt = None,
+    prompt_file: PromptFile = None,
+    question: Question = "",
+    max_tokens: MaxTokens = DEFAULT_CAPTION_TOKENS,
+    temperature: Temperature = DEFAULT_TEMPERATURE,
+    top_p: TopP = DEFAULT_TOP_P,
+    repetition_penalty: RepetitionPenalty = DEFAULT_REPETITION_PENALTY,
+    frequency_penalty: FrequencyPenalty = DEFAULT_FREQUENCY_PENALTY,
+    guided_json: GuidedJson = None,
+    guided_choice: GuidedChoice = None,
+    guided_regex: GuidedRegex = None,
+    max_video_segments: MaxVideoSegments = None,
+    max_session_tokens: MaxSessionTokens = None,
+    max_text_tokens: MaxTextTokens = None,
+    eviction_policy: EvictionPolicy = None,
+    reprefill_threshold: ReprefillThreshold = None,
 ) -> int:
     """Caption INPUT: one complete sentence for each sampled frame.
 
