@@ -1,4 +1,4 @@
-"""Command-line options about engines and sessions, each defined once for every command that opens sessions."""
+"""Command-line options about engines and sessions, each defined once for all commands that open sessions."""
 
 from __future__ import annotations
 
