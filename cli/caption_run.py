@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from cli.captioning import caption_inputs
 from cli.engines import make_engine
-from cli.output.formats import WRITERS
+from cli.output.formats import format_named
 from cli.output.outputs import Outputs
 from cli.output.terminal import Display
 from cli.signals import run_until_signalled
@@ -52,6 +52,7 @@ def run_captions(
     Raises:
         StreamError: nothing could be done, or the run had to stop.
     """
+    formats = [format_named(name) for name in formats]
     inputs = expand_inputs(arguments)
     stdout_format, show_captions = _stdout(formats, files, output_dir)
     outputs = Outputs(
@@ -170,9 +171,6 @@ def _stdout(
     Named files or a folder take the captions off a pipe, as they do with curl and ffmpeg; ``-o -`` puts them
     back. A terminal always shows them.
     """
-    for name in formats:
-        if name not in WRITERS:
-            raise UsageError(f"--format {name}: no such format", hint=f"choose from {', '.join(WRITERS)}")
     wants_stdout = any(str(path) == "-" for path in files)
     elsewhere = bool(files) or output_dir is not None
     for_person = sys.stdout.isatty()

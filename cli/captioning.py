@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from cli.output.record import CaptionRecord
+from cli.output.text import clock
 from cli.tally import Tally
 from cli.video.inputs import unique_stems
 from protocol.errors import InputError
@@ -42,7 +43,7 @@ async def caption_inputs(
     from cli.video.file_source import open_source
 
     tally = Tally()
-    for given, stem in zip(inputs, unique_stems(inputs), strict=True):
+    for number, (given, stem) in enumerate(zip(inputs, unique_stems(inputs), strict=True), start=1):
         try:
             source = await open_source(given, plan)
         except InputError as error:
@@ -50,16 +51,18 @@ async def caption_inputs(
             tally.failed += 1
             continue
         try:
+            display.loading(f"loading the {engine.name} engine")
             session = await engine.open(config)
             async with session:
                 sinks = outputs.open_for(stem)
-                complete = await caption_source(source, session, engine.name, sinks, display)
+                display.begin(source, number)
+                ended = await caption_source(source, session, engine.name, sinks, display)
         except InputError as error:
             display.failed(error)
             tally.failed += 1
         else:
             tally.done += 1
-            tally.incomplete += not complete
+            tally.incomplete += bool(ended.damaged or ended.truncated)
         finally:
             await source.close()
     return tally
@@ -67,22 +70,23 @@ async def caption_inputs(
 
 async def caption_source(
     source: Source, session: Session, engine_name: str, sinks: SourceOutputs, display: Display
-) -> bool:
-    """Captions every frame of `source`; whether all of it could be read and answered.
+) -> Ended:
+    """Captions every frame of `source` and gives how it ended.
 
     Whatever ends it, the captions so far are written out and the outputs of this source are finished.
 
     Raises:
-        InputError: the source cannot be read, or not any further.
+        InputError: the source cannot be read, or not any further, or no frame of it is asked for.
         SessionError: the session is of no further use.
         OutputError: captions can no longer be written.
     """
     ended: Ended | None = None
-    display.begin(source)
+    answered = 0
     try:
         async for event in source.events():
             if isinstance(event, Frame):
                 record = await _caption_frame(event, source, session, engine_name)
+                answered += 1
                 display.caption(record)
                 sinks.write(record)
             elif isinstance(event, Damage):
@@ -90,9 +94,15 @@ async def caption_source(
             elif isinstance(event, Ended):
                 ended = event
     finally:
-        display.end(ended)
+        display.end(ended, sinks.files)
         sinks.finish(ended.end_s if ended else None)
-    return ended is not None and not ended.damaged and not ended.truncated
+    if ended is None:
+        raise InputError(f"{source.name}: the source broke off")
+    if not answered:
+        raise InputError(
+            f"{source.name}: no frame in the range asked for", hint=f"it ends at {clock(ended.end_s)}"
+        )
+    return ended
 
 
 async def _caption_frame(frame: Frame, source: Source, session: Session, engine_name: str) -> CaptionRecord:

@@ -17,17 +17,18 @@ Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="INPUT...",
-        help="Video files, folders, globs, http(s) URLs, or - for standard input.",
+        help="Video files, folders (without their subfolders), globs, http(s) URLs, or - for standard input.",
         show_default=False,
     ),
 ]
 Fps = Annotated[
-    float,
+    str | None,
     typer.Option(
         "--fps",
         metavar="RATE",
-        help="Frames sampled a second: the picture on screen at every 1/RATE s.",
+        help="Frames sampled a second (5, 0.5, 1/3): the picture on screen every 1/RATE s. Default: 1.",
         rich_help_panel=SAMPLING_PANEL,
+        show_default=False,
     ),
 ]
 Start = Annotated[
@@ -35,7 +36,7 @@ Start = Annotated[
     typer.Option(
         "--start",
         metavar="TIME",
-        help="Sample from here: seconds or HH:MM:SS.mmm.",
+        help="Sample from here: seconds, MM:SS or HH:MM:SS.mmm.",
         rich_help_panel=SAMPLING_PANEL,
         show_default=False,
     ),

@@ -45,7 +45,6 @@ from cli.options import (
 )
 from protocol.errors import UsageError
 from protocol.limits import (
-    DEFAULT_FPS,
     DEFAULT_FREQUENCY_PENALTY,
     DEFAULT_REPETITION_PENALTY,
     DEFAULT_TEMPERATURE,
@@ -55,7 +54,7 @@ from protocol.limits import (
 
 def caption_command(
     inputs: Inputs,
-    fps: Fps = DEFAULT_FPS,
+    fps: Fps = None,
     start: Start = None,
     end: End = None,
     max_frames: MaxFrames = None,
@@ -145,7 +144,7 @@ def caption_command(
     config = session_config(
         system_prompt=DEFAULT_SYSTEM_PROMPT if prompt is None else prompt,
         question=question,
-        fps=fps,
+        fps=float(plan.fps),
         model=model,
         sampling={
             "max_tokens": max_tokens,

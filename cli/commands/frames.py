@@ -24,14 +24,14 @@ from cli.options import (
     Start,
 )
 from cli.tally import Tally
-from protocol.errors import InputError
-from protocol.limits import DEFAULT_FPS
+from protocol.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cli.video.frame_folder import FrameFolder
     from cli.video.sampling import SamplingPlan
+    from protocol.frame import Encoding
     from protocol.source import Ended, Source
 
 NO_FOLDER = "none"
@@ -51,12 +51,12 @@ def frames_command(
         ),
     ],
     picture_format: Annotated[
-        Literal["jpeg", "png"],
+        Literal["jpeg", "jpg", "png"],
         typer.Option(
             "--format", "-f", help="JPEG of quality 85, or lossless PNG.", rich_help_panel=OUTPUT_PANEL
         ),
     ] = "jpeg",
-    fps: Fps = DEFAULT_FPS,
+    fps: Fps = None,
     start: Start = None,
     end: End = None,
     max_frames: MaxFrames = None,
@@ -90,7 +90,10 @@ def frames_command(
     sources = expand_inputs(inputs)
     folder = None
     if str(output) != NO_FOLDER:
-        folder = FrameFolder(output, encoding=picture_format, overwrite=overwrite)
+        if output.suffix.lower() in {".jpg", ".jpeg", ".png"} and not output.is_dir():
+            raise UsageError(f"-o {output}: a folder is needed, and this looks like a picture")
+        encoding: Encoding = "png" if picture_format == "png" else "jpeg"
+        folder = FrameFolder(output, encoding=encoding, overwrite=overwrite)
     with folder or nullcontext():
         tally = run_until_signalled(_sample_inputs(sources, plan, folder, quiet=quiet))
     return tally.exit_code
@@ -100,6 +103,7 @@ async def _sample_inputs(
     inputs: Sequence[str], plan: SamplingPlan, folder: FrameFolder | None, *, quiet: bool
 ) -> Tally:
     from cli.main import print_error
+    from cli.output.text import clock
     from cli.video.file_source import open_source
     from cli.video.inputs import unique_stems
 
@@ -120,19 +124,21 @@ async def _sample_inputs(
             continue
         finally:
             await source.close()
+        if not written:
+            print_error(f"{source.name}: no frame in the range asked for; it ends at {clock(ended.end_s)}")
+            tally.failed += 1
+            continue
         tally.done += 1
         tally.incomplete += bool(ended.damaged or ended.truncated)
         if ended.truncated:
             print_error(f"{source.name}: ends early, at {ended.end_s:.1f} s", label="warning")
         if ended.damaged:
             print_error(f"{source.name}: {_count(ended.damaged, 'damaged packet')} skipped", label="warning")
-        if not written:
-            print_error(f"{source.name}: no frame to sample in the range asked for", label="warning")
         if not quiet:
             elapsed_s = perf_counter() - started
             print_error(
                 f"{_count(written, 'frame')} of {ended.frames_decoded} decoded in {elapsed_s:.2f} s, "
-                f"{max(0.0, ended.end_s - float(plan.start)) / elapsed_s:.1f} x real time",
+                f"{max(0.0, ended.end_s - float(plan.start)) / elapsed_s:.1f} × real time",
                 label=source.name,
             )
     return tally

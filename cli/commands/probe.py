@@ -11,7 +11,6 @@ import typer
 from cli.exit_codes import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_OK
 from cli.options import Debug, End, EveryFrame, Fps, Inputs, Keyframes, MaxFrames, Start
 from protocol.errors import InputError
-from protocol.limits import DEFAULT_FPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def probe_command(
     inputs: Inputs,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per input, one a line.")] = False,
-    fps: Fps = DEFAULT_FPS,
+    fps: Fps = None,
     start: Start = None,
     end: End = None,
     max_frames: MaxFrames = None,
@@ -108,18 +107,18 @@ def _print_text(source: FileSource, plan: SamplingPlan) -> None:
     from cli.video.timecode import format_timecode
 
     info = source.info
-    rate = f", {float(info.rate):g} frames a second" if info.rate else ""
+    rate = f", {float(info.rate):.4g} frames a second on average" if info.rate else ""
     count = f", {info.frame_count} frames" if info.frame_count else ""
-    length = "unknown length" if info.duration_s is None else format_timecode(info.duration_s)
+    length = "unknown" if info.duration_s is None else format_timecode(info.duration_s)
     rows = [
         ("video", f"{info.codec}, {_size(info.size)} {info.pixel_format}{rate}"),
         ("length", f"{length}{count}"),
         ("container", f"{info.container}: {', '.join(info.streams)}"),
         (
             "colour",
-            f"{info.matrix}{' (assumed)' if info.matrix_assumed else ''}, "
+            f"matrix {info.matrix}{' (assumed)' if info.matrix_assumed else ''}, "
             f"{'full' if info.full_range else 'limited'} range"
-            + (f", {info.transfer}" if info.transfer else ""),
+            + (f", transfer {info.transfer}" if info.transfer else ""),
         ),
     ]
     if info.recorded_at is not None:

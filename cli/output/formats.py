@@ -27,6 +27,18 @@ _SUFFIX_OF = {"text": "txt"}
 _FORMAT_OF = {"txt": "text", "ndjson": "jsonl"}
 
 
+def format_named(name: str) -> str:
+    """The format that ``--format`` names; a suffix will do.
+
+    Raises:
+        UsageError: no format goes by that name.
+    """
+    found = _FORMAT_OF.get(name, name)
+    if found not in WRITERS:
+        raise UsageError(f"--format {name}: no such format", hint=f"choose from {', '.join(WRITERS)}")
+    return found
+
+
 def format_of(path: Path) -> str:
     """The format a file's suffix asks for.
 

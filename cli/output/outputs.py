@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from cli.output.record import CaptionRecord
     from cli.output.writer import Writer
 
+STDOUT_NAME = "standard output"
+
 
 class Outputs:
     """Every place one run writes its captions to.
@@ -77,13 +79,15 @@ class Outputs:
         if self._shared is None:
             shared = [self._open(path, name, self._streams) for path, name in self._files]
             if self._stdout_format:
-                shared.append(self._writer(self._stdout_format, sys.stdout, "standard output"))
+                shared.append(self._writer(self._stdout_format, sys.stdout, STDOUT_NAME))
             self._shared = shared
         streams = ExitStack()
         own = []
         if self._directory is not None:
             try:
                 self._directory.mkdir(parents=True, exist_ok=True)
+            except FileExistsError:
+                raise OutputError(f"{self._directory}: is a file, not a folder") from None
             except OSError as error:
                 raise OutputError(f"{self._directory}: {error.strerror}") from error
             for name in self._directory_formats:
@@ -120,6 +124,11 @@ class SourceOutputs:
     def __init__(self, writers: Sequence[Writer], streams: ExitStack) -> None:
         self._writers = writers
         self._streams = streams
+
+    @property
+    def files(self) -> list[str]:
+        """Names of the files written to, standard output left out."""
+        return [writer.name for writer in self._writers if writer.name != STDOUT_NAME]
 
     def write(self, record: CaptionRecord) -> None:
         """Writes `record` everywhere; one place that fails does not keep it from the others."""

@@ -8,15 +8,18 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
-from rich.table import Table
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
 from rich.text import Text
 
 from cli.clean import one_line
 from cli.output.text import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.progress import Task
+    from rich.status import Status
 
     from cli.output.record import CaptionRecord
     from protocol.errors import StreamError
@@ -52,27 +55,32 @@ class Display:
         self._summary = not quiet and self._err.is_terminal
         self._bar = bar and self._summary
         self._input_count = input_count
-        self._input_number = 0
+        self._status: Status | None = None
         self._progress: Progress | None = None
         self._source: Source | None = None
         self._started = 0.0
         self._frames = 0
         self._damage_shown = False
 
-    def begin(self, source: Source) -> None:
-        """`source` is about to be read."""
+    def loading(self, what: str) -> None:
+        """Something takes a while before the first frame; shown until `begin` or `end`."""
+        if self._bar:
+            if self._status is None:
+                self._status = self._err.status(what, spinner="dots")
+                self._status.start()
+            self._status.update(what)
+
+    def begin(self, source: Source, number: int = 1) -> None:
+        """`source`, the input of that number, is about to be read."""
+        self._stop_status()
         self._source, self._frames, self._damage_shown = source, 0, False
         self._started = perf_counter()
-        self._input_number += 1
         if self._input_count > 1 and (self._summary or self._show_captions):
-            heading = f"{one_line(source.name)}  ({self._input_number} of {self._input_count})"
+            heading = f"{one_line(source.name)}  ({number} of {self._input_count})"
             self._out.print(Text(heading, style="bold"), soft_wrap=True)
         if self._bar:
             self._progress = Progress(
-                BarColumn(bar_width=24),
-                _Position(source.duration_s),
-                _Speed(),
-                TextColumn("{task.fields[frames]}", style="dim"),
+                *self._columns(source.duration_s),
                 console=self._err,
                 transient=True,
                 redirect_stdout=False,
@@ -104,8 +112,9 @@ class Display:
             where = "" if event.pts_s is None else f" at {clock(event.pts_s)}"
             self.warn(f"{source_name}: {event.detail}{where}; going on after it")
 
-    def end(self, ended: Ended | None) -> None:
-        """The source begun last has ended, or was broken off (None)."""
+    def end(self, ended: Ended | None, files: Sequence[str] = ()) -> None:
+        """The source begun last has ended, or was broken off (None); its captions are in `files`."""
+        self._stop_status()
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
@@ -119,10 +128,8 @@ class Display:
             self.warn(f"{name}: ends early, at {ended.end_s:.1f} s{declared}")
         if ended and ended.damaged > 1:
             self.warn(f"{name}: {ended.damaged} damaged packets were skipped")
-        if ended and not self._frames:
-            self.warn(f"{name}: no frame to sample in the range asked for")
-        if self._summary and (ended or self._frames):
-            self._print_summary(name, ended)
+        if self._summary and self._frames:
+            self._print_summary(name, ended, files)
 
     def failed(self, error: StreamError) -> None:
         """An input failed and the run goes on."""
@@ -141,23 +148,45 @@ class Display:
         line.append(one_line(message), style="default")
         self._err.print(line, soft_wrap=True)
 
-    def _print_summary(self, name: str, ended: Ended | None) -> None:
+    def _print_summary(self, name: str, ended: Ended | None, files: Sequence[str]) -> None:
         elapsed_s = perf_counter() - self._started
-        captions = f"{self._frames} caption{'' if self._frames == 1 else 's'}"
+        captions = _count(self._frames)
         if ended is None:
-            text = f"{captions} from {name} before it was broken off, in {elapsed_s:.1f} s"
+            text = f"stopped after {captions} from {name}, {elapsed_s:.1f} s"
         else:
             text = f"{captions} from {name} in {elapsed_s:.1f} s"
             if ended.end_s > 0:
                 text += f", {ended.end_s / elapsed_s:.1f} × real time"
+        if files:
+            text += f"; wrote {', '.join(files)}"
         self._err.print(Text(one_line(text), style="dim"), soft_wrap=True)
 
     def _frame_count(self) -> str:
         expected = self._source.expected_frames if self._source else None
         if expected is None:
-            return f"{self._frames} captions"
-        left = max(0, expected - self._frames)
-        return f"{self._frames} captions, {left} left"
+            return _count(self._frames)
+        return f"{_count(self._frames)}, {max(0, expected - self._frames)} left"
+
+    def _columns(self, duration_s: float | None) -> list[ProgressColumn]:
+        """As much of the bar as fits on one line of this terminal."""
+        counts = TextColumn("{task.fields[frames]}", style="dim", table_column=Column(no_wrap=True))
+        columns: list[ProgressColumn] = [_Position(duration_s if self._err.width >= 50 else None), counts]
+        if self._err.width >= 60:
+            columns.insert(0, BarColumn(bar_width=16 if self._err.width < 90 else 24))
+        if self._err.width >= 75:
+            columns.insert(2, _Speed())
+        if self._err.width >= 90 and duration_s is not None:
+            columns.append(TimeRemainingColumn(compact=True))
+        return columns
+
+    def _stop_status(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def _count(captions: int) -> str:
+    return f"{captions} caption" if captions == 1 else f"{captions} captions"
 
 
 class _Position(ProgressColumn):

@@ -87,6 +87,6 @@ def _refused(path: Path, error: OSError) -> OutputError:
     if isinstance(error, FileExistsError):
         if not path.parent.is_dir():
             return OutputError(f"{path.parent}: not a folder")
-        return OutputError(f"{path}: is there already", hint="--overwrite replaces it")
+        return OutputError(f"{path}: exists already", hint="use --overwrite to replace it")
     reason = error.strerror or str(error)
     return OutputError(f"{path}: {reason[:1].lower()}{reason[1:]}")

@@ -57,8 +57,10 @@ class SamplingPlan:
         Raises:
             UsageError: a value is not one, or options contradict each other.
         """
-        if every_frame and keyframes:
-            raise UsageError("--every-frame and --keyframes exclude each other")
+        chosen = {"--fps": fps is not None, "--every-frame": every_frame, "--keyframes": keyframes}
+        ways = [option for option, given in chosen.items() if given]
+        if len(ways) > 1:
+            raise UsageError(f"{ways[0]} and {ways[1]} exclude each other")
         rate = Fraction(DEFAULT_FPS) if fps is None else _parse_fps(fps)
         if max_frames is not None and max_frames < 1:
             raise UsageError(f"--max-frames {max_frames}: at least 1 is needed")

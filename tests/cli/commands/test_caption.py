@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import pty
 import re
 import shutil
 import signal
@@ -134,6 +133,17 @@ def test_nothing_captioned_is_a_failure() -> None:
     assert done.stderr == "error: gone.mp4: no such file\n"
 
 
+def test_a_range_with_nothing_in_it_is_a_failure() -> None:
+    done = stream("caption", SAMPLE, "--start", "20")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"error: {SAMPLE}: no frame in the range asked for; it ends at 00:15.000\n"
+
+
+def test_a_command_that_is_not_there_comes_with_a_suggestion() -> None:
+    assert stream("captions").stderr == "error: No such command 'captions'. Did you mean 'caption'?\n"
+    assert stream(SAMPLE).stderr == f"error: {SAMPLE}: what is to be done with it? stream caption {SAMPLE}\n"
+
+
 def test_standard_input() -> None:
     with Path(SAMPLE).open("rb") as clip:
         cat = subprocess.Popen(["cat"], stdin=clip, stdout=subprocess.PIPE)
@@ -179,7 +189,8 @@ def test_told_to_stop_every_output_is_valid(number: signal.Signals, status: int,
     ("arguments", "message"),
     [
         (["--fps", "0"], "--fps"),
-        (["--fps", "fast"], "--fps"),
+        (["--fps", "fast"], "--fps fast: not a rate"),
+        (["--fps", "2", "--keyframes"], "--fps and --keyframes exclude each other"),
         (["--start", "1:99"], "not a time"),
         (["--start", "5", "--end", "4"], "--end"),
         (["--format", "ass"], "choose from text, jsonl, srt, vtt, csv, tsv"),
@@ -224,25 +235,32 @@ def test_max_tokens_cuts_at_a_word() -> None:
         assert len(str(line["text"]).split()) == 2
 
 
+SPAWN = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+
+
 def on_terminal(*arguments: str, interrupt_after: int | None = None) -> tuple[int, str]:
-    """Runs ``stream`` on a terminal of its own; exit code and everything it showed."""
-    pid, descriptor = pty.fork()
-    if pid == 0:
-        os.execve(sys.executable, [*COMMAND, *arguments], environment(TERM="xterm-256color", COLUMNS="100"))
+    """Runs ``stream`` on a terminal of its own; exit code and everything it showed.
+
+    Another process makes the terminal: forking this one, which has threads, could hang.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", SPAWN, *COMMAND, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(TERM="xterm-256color", COLUMNS="100"),
+    )
+    assert process.stdin
+    assert process.stdout
     shown = b""
-    while True:
-        try:
-            chunk = os.read(descriptor, 65536)
-        except OSError:  # how Linux says that the other end is closed
-            break
-        if not chunk:
-            break
+    while chunk := os.read(process.stdout.fileno(), 65536):
         shown += chunk
         if interrupt_after is not None and len(re.findall(rb"00:\d\d\.\d{3}", shown)) >= interrupt_after:
-            os.write(descriptor, b"\x03")
+            process.stdin.write(b"\x03")
+            process.stdin.flush()
             interrupt_after = None
-    os.close(descriptor)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
+    process.stdin.close()
+    process.stdout.close()
+    return process.wait(timeout=20), shown.decode()
 
 
 def plain(shown: str) -> str:
@@ -272,7 +290,7 @@ def test_every_thins_the_terminal_and_quiet_silences_the_rest(tmp_path: Path) ->
 def test_ctrl_c_on_a_terminal_leaves_it_usable() -> None:
     status, shown = on_terminal("caption", SAMPLE, "--every-frame", interrupt_after=3)
     assert status == 130
-    assert "before it was broken off" in plain(shown)
+    assert "stopped after" in plain(shown)
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")  # the cursor is back
     assert "Traceback" not in shown
 

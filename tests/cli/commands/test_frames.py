@@ -102,8 +102,15 @@ def test_existing_files_are_kept(clip: Path, tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_range_with_nothing_in_it_is_told(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["frames", str(clip), "-o", "none", "--start", "1:00"]) == 0
-    assert "no frame to sample" in capsys.readouterr().err
+    assert run(["frames", str(clip), "-o", "none", "--start", "1:00"]) == 1
+    assert (
+        capsys.readouterr().err == f"error: {clip}: no frame in the range asked for; it ends at 00:03.000\n"
+    )
+
+
+def test_a_picture_is_no_folder(clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["frames", str(clip), "-o", str(tmp_path / "x.png")]) == 2
+    assert "a folder is needed" in capsys.readouterr().err
 
 
 def test_a_damaged_input_is_told(clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,10 +51,10 @@ def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:
     for overwrite in (False, True):
         with FrameFolder(tmp_path, overwrite=overwrite) as folder:
             folder.write(frame(0), source="a", stem="a")
-    with pytest.raises(OutputError, match=r"index\.jsonl: is there already; --overwrite"):
+    with pytest.raises(OutputError, match=r"index\.jsonl: exists already; use --overwrite"):
         FrameFolder(tmp_path)
     (tmp_path / "index.jsonl").unlink()
-    with FrameFolder(tmp_path) as folder, pytest.raises(OutputError, match=r"a-000000\.000\.jpg: is there"):
+    with FrameFolder(tmp_path) as folder, pytest.raises(OutputError, match=r"a-000000\.000\.jpg: exists"):
         folder.write(frame(0), source="a", stem="a")
 
 
