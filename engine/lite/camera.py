@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     Grey = NDArray[Any]  # H x W, uint8
     Mask = NDArray[Any]  # H x W, bool
+    Points = NDArray[Any]  # N x 2, float64
     Transform = NDArray[Any]  # 2 x 3, float64
 
 SHIFT, SCALE, TURN = 0.02, 0.04, 4.0
@@ -20,8 +21,8 @@ MATCHES, MATCH_SHARE, MATCH_CELLS = 14, 0.35, 4
 SLIGHTLY = "moves slightly"
 
 
-def register(before: Grey, now: Grey, scenery: Mask) -> Transform | None:
-    """The shift, turn and scale that takes most points of `scenery` from `before` to where they are `now`."""
+def match(before: Grey, now: Grey, scenery: Mask) -> tuple[Points, Points] | None:
+    """Points of `scenery` in `before`, and where they are `now`; None if too few are known again."""
     import cv2
     import numpy as np
 
@@ -37,13 +38,20 @@ def register(before: Grey, now: Grey, scenery: Mask) -> Transform | None:
         return None
     start = np.array([points_a[match.queryIdx].pt for match in good])
     end = np.array([points_b[match.trainIdx].pt for match in good])
+    return start, end
+
+
+def register(start: Points, end: Points, shape: tuple[int, ...]) -> Transform | None:
+    """The shift, turn and scale that takes most points from `start` to `end`."""
+    import cv2
+
     transform, agree = cv2.estimateAffinePartial2D(start, end, ransacReprojThreshold=2.5, maxIters=2000)
     if transform is None:
         return None
     inside = agree.ravel().astype(bool)
-    height, width = now.shape
+    height, width = shape
     cells = {(int(x * 4 / width), int(y * 3 / height)) for x, y in end[inside]}
-    if inside.sum() < max(MATCHES, MATCH_SHARE * len(good)) or len(cells) < MATCH_CELLS:
+    if inside.sum() < max(MATCHES, MATCH_SHARE * len(start)) or len(cells) < MATCH_CELLS:
         return None
     found: Transform = transform
     return found

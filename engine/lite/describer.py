@@ -29,6 +29,8 @@ WORKING_SIDE = 640
 
 LOOK_BACK = 4
 """Frames over which a movement too slight to be named from one to the next is measured again."""
+LIKE_WRITING = 0.8
+"""Score from which a line is text, even if it is not certain which."""
 OTHER_SHADE = 30
 """Least difference between what red, green and blue change by, when one plain colour becomes another."""
 
@@ -57,6 +59,7 @@ class Memory:
     Attributes:
         looked_at: the last picture in which names and text were looked for; they are taken to be the same
             until the picture differs from it.
+        writing: where text stands, whether it can be read or not.
     """
 
     grey: Grey
@@ -65,6 +68,7 @@ class Memory:
     trend: Trend
     noun: str | None
     lines: tuple[Line, ...]
+    writing: tuple[Box, ...]
 
 
 class Describer:
@@ -98,25 +102,28 @@ class Describer:
         colours = palette(picture)
         noun: str | None = None
         lines: tuple[Line, ...] = ()
+        writing: tuple[Box, ...] = ()
         looked_at = grey
         if before is not None and not differs(before.looked_at, grey):
-            noun, lines, looked_at = before.noun, before.lines, before.looked_at
+            noun, lines, writing, looked_at = before.noun, before.lines, before.writing, before.looked_at
         elif colours.light != "black":
             noun = self._scene.name(picture, said=before.noun if before else None)
             if abandoned():
                 raise Abandoned
-            lines = tuple(legible(self._reader.read(pixels))) if self._reader else ()
+            found = self._reader.read(pixels) if self._reader else []
+            lines = tuple(legible(found))
+            writing = tuple(line.box for line in found if line.score >= LIKE_WRITING)
         if abandoned():
             raise Abandoned
         change = None
         if before is not None:
-            writing = tuple(line.box for line in before.lines + lines)
-            change = compare(before.grey, grey, _rewritten(before.lines, lines), writing)
+            all_writing = before.writing + writing
+            change = compare(before.grey, grey, _rewritten(before.lines, lines), all_writing)
             if change is not None and change.camera == SLIGHTLY:
-                change = _longer_move(remembered, grey, writing) or change
+                change = _longer_move(remembered, grey, all_writing) or change
         seen = _beside(remembered, change, colours, grey, noun, lines)
         trend = _trend(before, change)
-        self._remembered.append(Memory(grey, looked_at, colours, trend, noun, lines))
+        self._remembered.append(Memory(grey, looked_at, colours, trend, noun, lines, writing))
         return seen
 
 
@@ -149,7 +156,7 @@ def _beside(
         turned=_turned(before.palette, colours),
         noun=noun,
         lines=lines,
-        text_stays=_shared(before.lines, lines) >= 0.5,
+        lines_before=before.lines,
     )
 
 
@@ -168,7 +175,7 @@ def _was_black(before: Palette, change: Change) -> bool:
     """Whether the frame before was black, or so but for a speck and then followed by a picture."""
     if before.light == "black":
         return True
-    return before.plain and before.colours == ("black",) and change.kind in ("cut", "much")
+    return before.even and before.colours == ("black",) and change.kind in ("cut", "much")
 
 
 def _turned(before: Palette, now: Palette) -> str | None:
@@ -199,9 +206,3 @@ def _rewritten(before: tuple[Line, ...], now: tuple[Line, ...]) -> tuple[Box, ..
     changed = [line for line in before if line.text.casefold() not in new]
     changed += [line for line in now if line.text.casefold() not in old]
     return tuple(line.box for line in changed)
-
-
-def _shared(before: tuple[Line, ...], now: tuple[Line, ...]) -> float:
-    """Share of the lines in `now` that stood in `before` too."""
-    known = {line.text.casefold() for line in before}
-    return sum(line.text.casefold() in known for line in now) / len(now) if now else 0.0

@@ -66,7 +66,8 @@ class LiteEngine(Engine):
         if config.sampling.guide:
             raise InvalidRequest(
                 f"the lite engine cannot follow {config.sampling.guide}",
-                hint="use a language-model engine: vllm, openai, or a NIM server",
+                hint="lite describes and cannot be guided; "
+                "guided output needs a language-model engine (vllm, openai or a NIM)",
             )
         scene = await asyncio.shield(asyncio.wrap_future(self._scene))
         reader = None

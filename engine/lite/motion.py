@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.lite.camera import SLIGHTLY, follow, movement, register
+from engine.lite.camera import SLIGHTLY, follow, match, movement, register
+from engine.lite.place import name
+from engine.lite.thing import follow_thing
+from engine.lite.travel import travel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +41,8 @@ CUTS = ((0.25, 0.85), (0.5, 0.5))
 """Two pictures with less correlation and less overlap of tones than one of these pairs are two scenes."""
 MAX_STEP = 10.0
 """Change of mean brightness up to which two pictures may be the very same view."""
+IN_WRITING = 0.25
+"""Share of the change from which writing may be what changes: then it is not said to move."""
 IN_PLACE = 0.7
 """Share of the change that must lie in one third of the picture for that third to be named."""
 
@@ -99,7 +104,8 @@ def compare(
     if float(changed.mean()) <= STILL_SHARE:
         return Change("still")
     scenery = _outside(writing, now.shape)
-    transform = register(before, now, scenery)
+    points = match(before, now, scenery)
+    transform = register(*points, now.shape) if points else None
     if transform is not None:
         camera = movement(transform, now.shape)
         moved, seen = follow(before, transform, now.shape)
@@ -114,7 +120,13 @@ def compare(
                 return Change("camera", camera=camera)
             if float(changed.mean()) <= STILL_SHARE:
                 return Change("still")
-    return _difference(before, now, changed, kept, correlation, registered=transform is not None)
+    travels = travel(*points, now.shape) if points else None
+    if travels is not None:
+        return Change("camera", camera=travels)
+    written = float((changed & ~scenery).sum()) > IN_WRITING * float(changed.sum())
+    return _difference(
+        before, now, changed, kept, correlation, registered=transform is not None, written=written
+    )
 
 
 def _mean(values: Grey, region: Mask) -> float:
@@ -129,13 +141,17 @@ def _difference(
     correlation: float,
     *,
     registered: bool,
+    written: bool,
 ) -> Change:
     """What two pictures are to each other that neither light nor camera accounts for."""
     share = float(changed.mean())
     tones = _tones(before, now, kept)
     alike = tones >= OTHER_TONES and (registered or correlation >= UNLIKE)
     if share <= SMALL_SHARE or (share <= LOCAL_SHARE and alike):
-        moves = _only_moved(before, now, changed)
+        moved_to = follow_thing(before, now, changed) if share <= SMALL_SHARE and not written else None
+        if moved_to is not None:
+            return Change("local", place=moved_to, moves=True)
+        moves = not written and _only_moved(before, now, changed)
         return Change("local", place=_place(changed), wide=share > SMALL_SHARE, moves=moves)
     if not registered and share > 2 * SMALL_SHARE and any(correlation < c and tones < t for c, t in CUTS):
         return Change("cut")
@@ -218,13 +234,7 @@ def _place(changed: Mask) -> str | None:
     rows = np.bincount((ys * 3 // height).clip(0, 2), minlength=3) / len(ys)
     column = int(columns.argmax()) if columns.max() >= IN_PLACE else None
     row = int(rows.argmax()) if rows.max() >= IN_PLACE else None
-    side = {0: "left", 1: "centre", 2: "right"}.get(-1 if column is None else column)
-    level = {0: "top", 1: "centre", 2: "bottom"}.get(-1 if row is None else row)
-    if side == "centre" and level in ("centre", None):
-        return "in the middle"
-    if side in (None, "centre"):
-        return f"at the {level}" if level in ("top", "bottom") else None
-    return f"at the {level} {side}" if level in ("top", "bottom") else f"on the {side}"
+    return name(column, row)
 
 
 def _only_moved(before: Grey, now: Grey, changed: Mask) -> bool:

@@ -23,7 +23,7 @@ class Observation:
         turned: the colour that a picture of one colour now has instead of another.
         noun: what the picture shows ("a cat"), where that is certain.
         lines: legible text in reading order.
-        text_stays: the frame before had this text too.
+        lines_before: legible text of the frame before.
     """
 
     palette: Palette
@@ -34,4 +34,4 @@ class Observation:
     turned: str | None = None
     noun: str | None = None
     lines: tuple[Line, ...] = ()
-    text_stays: bool = False
+    lines_before: tuple[Line, ...] = ()

@@ -33,12 +33,14 @@ class Line:
 
     Attributes:
         score: mean certainty of its characters, 0 to 1.
+        digits: certainty of its least certain digit; 1 without digits.
         box: left, top, right, bottom, as shares of the picture's width and height.
     """
 
     text: str
     score: float
     box: tuple[float, float, float, float]
+    digits: float = 1.0
 
 
 class Reader:
@@ -79,12 +81,19 @@ class Reader:
         quads = [] if found.boxes is None else sorted(found.boxes, key=_area, reverse=True)[:MAX_LINES]
         lines = []
         for quad in sorted(quads, key=lambda quad: (float(quad[:, 1].min()), float(quad[:, 0].min()))):
-            read = self._ocr(self._crop(bgr, quad.copy()), use_det=False, use_cls=False, use_rec=True)
+            read = self._ocr(
+                self._crop(bgr, quad.copy()),
+                use_det=False,
+                use_cls=False,
+                use_rec=True,
+                return_word_box=True,  # brings the scores of single characters
+            )
             if not read.txts:
                 continue
             (left, top), (right, bottom) = quad.min(axis=0), quad.max(axis=0)
             box = (left / width, top / height, right / width, bottom / height)
-            lines.append(Line(read.txts[0], float(read.scores[0]), _clipped(box)))
+            text, score = read.txts[0], float(read.scores[0])
+            lines.append(Line(text, score, _clipped(box), _least_digit(text, score, read.word_results)))
         return lines
 
     def _load(self) -> None:
@@ -107,6 +116,15 @@ def _only(folder: Path, pattern: str) -> Path:
     if not found:
         raise EngineError(f"no network {pattern} in {folder}", hint="pip install 'rapidocr>=3.9'")
     return found[0]
+
+
+def _least_digit(text: str, score: float, words: Any) -> float:
+    """Certainty of the least certain digit of `text`; the line's `score` where characters have none."""
+    scores = getattr(words[0], "confs", ()) if words else ()
+    if len(scores) != len(text):
+        scores = [score] * len(text)
+    found = [float(one) for char, one in zip(text, scores, strict=True) if char.isdigit()]
+    return min(found, default=1.0)
 
 
 def _area(quad: Array) -> float:

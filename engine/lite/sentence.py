@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.lite.colour import NEUTRAL
+from engine.lite.place import part
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from engine.lite.colour import Palette
     from engine.lite.motion import Change
@@ -17,6 +20,8 @@ QUOTED_WORDS = 10
 """Most words quoted from the screen, if the rest of the sentence leaves room for them."""
 QUOTED_CHARACTERS = 60
 QUOTED_LINES = 3
+NEAR = 0.03
+"""How far the edge of writing may be from that of the box it was found in, as a share of the picture."""
 MUCH_TEXT = 6
 """Lines from which a picture has a lot of text and only an example is given."""
 
@@ -37,7 +42,8 @@ def cut(text: str, max_words: int) -> tuple[str, int, bool]:
 
 
 def _sentence(seen: Observation, quoted_words: int) -> str:
-    quote = _quote(seen.lines, quoted_words) if quoted_words else ""
+    quoted = _chosen(seen.lines, quoted_words) if quoted_words else {}
+    quote = _listed(quoted.values())
     if seen.palette.light == "black" and not quote:
         clause = _black(seen)
     elif seen.change is None and not seen.was_black:
@@ -53,7 +59,7 @@ def _sentence(seen: Observation, quoted_words: int) -> str:
     elif seen.change is not None and seen.change.kind == "much":
         clause = f"the view changes: {_view(seen, quote)}"
     else:
-        clause = _event(seen, quote)
+        clause = _event(seen, quote, quoted)
     return clause[0].upper() + clause[1:] + "."
 
 
@@ -71,21 +77,34 @@ def _view(seen: Observation, quote: str) -> str:
     if seen.noun and text:
         return f"{seen.noun}, and {text}"
     if text:
-        return f"{text} on a plain {seen.palette.colours[0]} screen" if seen.palette.backdrop else text
+        return f"{text} {_ground(seen)}" if seen.palette.backdrop else text
     return seen.noun or _look(seen.palette)
 
 
-def _event(seen: Observation, quote: str) -> str:
+def _ground(seen: Observation) -> str:
+    """What the text stands on, where that is one colour; it is plain if nothing but text stands out."""
+    boxes = [line.box for line in seen.lines]
+    spot, colour = seen.palette.spot, seen.palette.colours[0]
+    if spot is None or (
+        all(min(box[side] for box in boxes) - NEAR <= spot.box[side] for side in (0, 1))
+        and all(max(box[side] for box in boxes) + NEAR >= spot.box[side] for side in (2, 3))
+    ):
+        return f"on a plain {colour} screen"
+    return f"on a mostly {colour} screen"
+
+
+def _event(seen: Observation, quote: str, quoted: Iterable[str]) -> str:
     """What happens in a view that goes on, as a clause, with what is still to be seen in it."""
     assert seen.change is not None
     happens = _action(seen, seen.change)
     if quote:
-        if seen.text_stays:
+        before = {line.text.casefold() for line in seen.lines_before}
+        if all(text.casefold() in before for text in quoted):
             reads = f"the text still reads {quote}"
-        elif seen.change.kind == "still" and not seen.turned:
-            happens, reads = "", f"the text now reads {quote}"
         else:
             reads = f"text reads {quote}"
+            if seen.change.kind == "still" and not seen.turned:
+                happens, reads = "", f"the text now reads {quote}" if before else reads
         if len(seen.lines) >= MUCH_TEXT:
             reads = f"there is a lot of text, such as {quote}"
         noun = f", with {seen.noun} in view" if seen.noun else ""
@@ -124,17 +143,36 @@ def _action(seen: Observation, change: Change) -> str:
 
 def _look(palette: Palette) -> str:
     """Light and colours as a noun phrase."""
+    colours, accent = palette.colours, palette.accent
+    one = " ".join(("dark",) * (palette.light == "dark" and colours[:1] != ("black",)) + colours[:1])
     if palette.plain:
-        return f"a plain {palette.colours[0]} picture"
+        return f"a plain {one} picture"
+    if palette.spotted and palette.spot is not None and (where := _corner(palette.spot.box)):
+        return f"{_article(one)} picture with something {palette.spot.colour} {where}"
+    if accent and palette.much and NEUTRAL.issuperset(colours):
+        colours = ()  # a lot of orange is what one sees, not the grey behind it
     # A word for the light goes before the colours unless they say it already.
     said = {"dark": "black", "bright": "white"}.get(palette.light)
-    light = palette.light if said and said not in palette.colours[:1] else ""
-    colours = f"mostly {' and '.join(palette.colours)}" if palette.colours else ""
-    if light and colours:
-        return f"a {light}, {colours} picture"
-    if light or colours:
-        return f"a {light or colours} picture"
-    return "a picture of many colours"
+    light = palette.light if said and said not in colours[:1] else ""
+    mostly = f"mostly {' and '.join(colours)}" if colours else ""
+    look = f"{_article(', '.join(filter(None, (light, mostly))))} picture" if light or mostly else "a picture"
+    if accent:
+        return f"{look} with {'a lot of' if palette.much else 'some'} {accent}"
+    if palette.many:
+        return f"{look} of many colours"
+    return look if light or mostly else "a picture of several colours"
+
+
+def _article(adjective: str) -> str:
+    return f"{'an' if adjective[0] in 'aeiou' else 'a'} {adjective}"
+
+
+def _corner(box: tuple[float, float, float, float]) -> str | None:
+    """Where in the picture a box is, if it is in one place."""
+    left, top, right, bottom = box
+    if right - left > 1 / 3 or bottom - top > 1 / 3:
+        return None
+    return part((left + right) / 2, (top + bottom) / 2)
 
 
 def _text(seen: Observation, quote: str) -> str:
@@ -143,8 +181,8 @@ def _text(seen: Observation, quote: str) -> str:
     return f"a lot of text, such as {quote}" if len(seen.lines) >= MUCH_TEXT else f"text reading {quote}"
 
 
-def _quote(lines: Sequence[Line], words: int) -> str:
-    """The most prominent lines that fit, quoted in reading order: ``'EXIT 12' and 'Airport'``."""
+def _chosen(lines: Sequence[Line], words: int) -> dict[str, str]:
+    """The most prominent lines that fit, in reading order, each with how much of it is shown."""
     chosen: list[int] = []
     characters = QUOTED_CHARACTERS
     most = 1 if len(lines) >= MUCH_TEXT else QUOTED_LINES
@@ -155,7 +193,12 @@ def _quote(lines: Sequence[Line], words: int) -> str:
             chosen.append(i)
             words -= size
             characters -= len(shown[i])
-    quoted = [_quoted(shown[i]) for i in sorted(chosen)]
+    return {lines[i].text: shown[i] for i in sorted(chosen)}
+
+
+def _listed(shown: Iterable[str]) -> str:
+    """In quotes: ``'EXIT 12' and 'Airport'``."""
+    quoted = [_quoted(text) for text in shown]
     return " and ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]]))
 
 

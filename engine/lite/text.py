@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CERTAIN = 0.94
 CERTAIN_SHORT = 0.97
 """For lines of up to three characters, which textures imitate best."""
+CERTAIN_DIGIT = 0.95
+"""For each digit by itself: a word survives a wrong letter, a number does not survive a wrong digit."""
 SINGLE_HEIGHT = 0.03
 """Least height of a lone digit, as a share of the picture's: small ones are found in every lattice."""
 
@@ -26,12 +28,16 @@ _SPACES = re.compile(r"\s+")
 _DOUBLE_QUOTES = "\u201c\u201d\u201e\u00ab\u00bb\uff02"
 _SINGLE_QUOTES = "\u2018\u2019\u201a\u00b4`"
 _PLAIN_QUOTES = str.maketrans(dict.fromkeys(_DOUBLE_QUOTES, '"') | dict.fromkeys(_SINGLE_QUOTES, "'"))
+_CLOCK = re.compile(r"(?<![\w:])\d{1,2}:\d{2}:(\S*)")
+_SECONDS = re.compile(r"[0-5]\d([.,:;]\d{1,9})?|\w\w(:\w\w)+")  # or the rest of a hardware address
+_NUMBER = re.compile(r"[\d.,:;]*\d[\d.,:;]*")
 _REPEATED = re.compile(r"(.)\1{3,}")
 
 
 def legible(lines: Iterable[Line]) -> list[Line]:
     """The lines to believe, in reading order, each text once and cleaned."""
-    ordered = reading_order(lines)
+    found = reading_order(lines)
+    ordered = [line for line in found if not _is_piece(line, found)]
     # Among lines that cannot be read, a lone digit is no digit either.
     certain = sum(line.score < CERTAIN for line in ordered) * 2 <= len(ordered)
     kept: dict[str, Line] = {}
@@ -65,9 +71,30 @@ def clean(text: str) -> str:
     return _SPACES.sub(" ", plain).strip(" -–—_|·•.,:;★☆*")
 
 
+def _is_piece(line: Line, lines: Iterable[Line]) -> bool:
+    """Whether `line` is a part of a number that was found in pieces, or only in part."""
+    text = line.text.strip()
+    if not _NUMBER.fullmatch(text):
+        return False
+    if text[0] in ".,:;" or text[-1] in ":;,":
+        return True
+    left, top, right, bottom = line.box
+    reach = (right - left) / len(text)  # one character
+    return any(
+        other is not line
+        and _NUMBER.fullmatch(other.text.strip())
+        and other.box[1] < (top + bottom) / 2 < other.box[3]
+        and other.box[0] - right < reach
+        and left - other.box[2] < reach
+        for other in lines
+    )
+
+
 def _is_writing(text: str, line: Line) -> bool:
     letters = sum(char.isalnum() for char in text)
     if letters == 0 or letters / len(text.replace(" ", "")) < 0.6 or _REPEATED.search(text.replace("0", "")):
+        return False
+    if line.digits < CERTAIN_DIGIT or any(not _SECONDS.fullmatch(rest) for rest in _CLOCK.findall(text)):
         return False
     if len(text) == 1:
         height = line.box[3] - line.box[1]

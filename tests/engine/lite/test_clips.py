@@ -65,3 +65,22 @@ def test_cuts(captions):
 
 def test_a_keyboard(captions):
     assert captions("de_video_90.mov", 1.0, 1) == ["A keyboard."]
+
+
+def test_a_car_drives_on(captions):
+    said = captions("co_action_cot_driving_scene.mp4", 1.0, 8)
+    assert said[1:].count("The camera moves forward.") >= 5
+
+
+def test_a_ball_on_its_own(captions):
+    first, *others = captions("mp_transparent.webm", 0.5, 10)
+    assert first == "A black picture with something red in the middle."
+    assert all(sentence.startswith("Something moves ") for sentence in others)
+
+
+def test_a_logo_on_black(captions):
+    assert captions("am_bbb_2500ms.ts", 1.0, 1) == ["A black picture with something bright at the top left."]
+
+
+def test_a_silhouette(captions):
+    assert captions("am_sample_android_slow_motion.mp4", 0.5, 1) == ["A mostly green and black picture."]

@@ -60,6 +60,42 @@ def test_things_in_two_places_have_no_one_place(cat):
     assert (change.kind, change.place) == ("local", None)
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "place"),
+    [
+        ((320, 180), (60, 180), "on the left"),
+        ((60, 180), (560, 60), "at the top right"),
+        ((560, 60), (420, 310), "at the bottom"),
+        ((60, 60), (330, 190), "in the middle"),
+    ],
+)
+@pytest.mark.parametrize("level", [0, 90])
+def test_one_thing_that_moved_far_is_told_where_it_is_now(start, end, place, level):
+    ground = np.full((360, 640, 3), level, np.uint8)
+    change = change_of(with_ball(ground, *start), with_ball(ground, *end))
+    assert (change.kind, change.place, change.moves) == ("local", place, True)
+
+
+def test_things_that_moved_apart_are_not_one():
+    ground = np.full((360, 640, 3), 90, np.uint8)
+    before = with_ball(with_ball(ground, 60, 180), 560, 180, 50)
+    now = with_ball(with_ball(ground, 200, 60), 400, 300, 50)
+    assert change_of(before, now).place is None
+
+
+def test_two_things_that_appear_did_not_move():
+    ground = np.full((360, 640, 3), 90, np.uint8)
+    change = change_of(ground, with_ball(with_ball(ground, 60, 180), 560, 180))
+    assert (change.place, change.moves) == (None, False)
+
+
+def test_writing_that_changes_does_not_move():
+    ground = np.full((360, 640, 3), 90, np.uint8)
+    before, now = (shrink(with_ball(ground, x, 180)) for x in (60, 130))
+    assert compare(before, now).moves
+    assert not compare(before, now, (), ((0.0, 0.3, 0.3, 0.7),)).moves
+
+
 def test_what_changes_in_ignored_boxes_does_not_count(cat):
     before, now = shrink(with_ball(cat, 60, 180)), shrink(with_ball(cat, 120, 180))
     assert compare(before, now, ((0.0, 0.3, 0.3, 0.7),)).kind == "still"

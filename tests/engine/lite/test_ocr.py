@@ -30,6 +30,12 @@ def test_boxes_are_shares_of_the_picture(reader, write):
     assert 0.05 < top < 0.2 < bottom < 0.4
 
 
+def test_the_least_certain_digit_is_told(reader, write):
+    word, number = reader.read(write("EXIT", "12 345"))
+    assert word.digits == 1.0
+    assert 0.9 < number.digits < 1.0
+
+
 def test_text_over_a_photograph_is_read_and_the_photograph_is_not(reader, tour):
     assert read(reader, tour(2.0)) == ["A SHORT TOUR", "In four pictures"]
 
