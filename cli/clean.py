@@ -14,6 +14,7 @@ _ESCAPE_SEQUENCE = re.compile(
 # C0 but tab and newline, DEL, C1, and the bidirectional controls that reorder what is around them.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_NO_BYTE = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
 _LINE_BREAK = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 
@@ -27,8 +28,14 @@ def clean(text: str) -> str:
 
 
 def valid_unicode(text: str) -> str:
-    """`text` with lone surrogates, which stand for undecodable bytes in a file name, as U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text)
+    """`text` without lone surrogates, which stand for the bytes of a file name that the locale cannot decode.
+
+    They become the characters those bytes are in UTF-8, else U+FFFD.
+    """
+    if not _SURROGATE.search(text):
+        return text
+    given_as_bytes = _NO_BYTE.sub("\ufffd", text)
+    return given_as_bytes.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def one_line(text: str) -> str:

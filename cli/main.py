@@ -6,6 +6,8 @@ Little is imported here, so that Ctrl-C ends it quietly from the first moment on
 from __future__ import annotations
 
 import importlib.util
+import io
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Entry point of the `stream` command."""
+    _fill_closed_streams()
+    _set_encodings()
     _check_siblings()
     sys.exit(run(sys.argv[1:]))
 
@@ -51,6 +55,27 @@ def print_error(message: str, *, label: str = "error") -> None:
     from cli.clean import one_line
 
     sys.stderr.write(f"{label}: {one_line(message)}\n")
+
+
+def _fill_closed_streams() -> None:
+    """A standard stream that was closed becomes the null device.
+
+    Python has None for it, and the next file opened would get its number, and all that is written there.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+            setattr(sys, name, os.fdopen(opened, "r" if descriptor == 0 else "w", encoding="utf-8"))
+
+
+def _set_encodings() -> None:
+    """Data is UTF-8 whatever the locale; a terminal gets its own encoding, and marks for what that lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def _check_siblings() -> None:

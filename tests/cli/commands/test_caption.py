@@ -155,6 +155,34 @@ def test_standard_input() -> None:
     assert [line["source"] for line in records(done.stdout)] == ["-"] * 3
 
 
+@pytest.mark.parametrize(
+    ("closing", "lines", "message"),
+    [("2>&-", 3, ""), (">&-", 0, ""), ("<&-", 3, ""), ("- <&-", 0, "error: -: nothing came in\n")],
+)
+def test_closed_streams_are_like_the_null_device(closing: str, lines: int, message: str) -> None:
+    clip = "" if closing.startswith("-") else SAMPLE
+    command = f"{' '.join(COMMAND)} caption {clip} {' '.join(SHORT)} {closing}"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, env=environment(), timeout=90
+    )
+    assert done.stdout.count("\n") == lines
+    assert done.stderr == message
+    assert done.returncode == bool(message)
+
+
+def test_data_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
+    clip = shutil.copy(SAMPLE, tmp_path / "größe–日本.mp4")
+    done = stream(
+        "caption",
+        clip,
+        "--max-frames",
+        "1",
+        env=environment(PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0"),
+    )
+    assert done.returncode == 0
+    assert "größe–日本.mp4" in done.stdout
+
+
 def test_head_ends_it_quietly() -> None:
     command = f"{' '.join(COMMAND)} caption {SAMPLE} --fps 5 | head -3; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
