@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from cli.captioning import caption_inputs
-from cli.engines import make_engine
 from cli.output.formats import format_named
 from cli.output.outputs import Outputs
 from cli.output.terminal import Display
@@ -23,10 +22,14 @@ from protocol.messages import Retention, Sampling, SessionConfig, describe_inval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cli.engines import EngineChoice
     from cli.tally import Tally
     from cli.video.inputs import Input
     from cli.video.sampling import SamplingPlan
     from protocol.session import Engine
+
+MAX_TEXT_BYTES = 1 << 20
+"""Longest prompt or schema read from a file: anything longer is the wrong file."""
 
 
 def run_captions(
@@ -34,7 +37,7 @@ def run_captions(
     plan: SamplingPlan,
     config: SessionConfig,
     *,
-    engine_name: str,
+    engine: EngineChoice,
     formats: Sequence[str],
     files: Sequence[Path],
     output_dir: Path | None,
@@ -61,7 +64,7 @@ def run_captions(
         directory=output_dir,
         directory_formats=formats or ["jsonl"],
         overwrite=overwrite,
-        input_count=len(inputs),
+        inputs=inputs,
         period_s=1 / config.fps,
     )
     display = Display(
@@ -71,12 +74,12 @@ def run_captions(
         input_count=len(inputs),
         bar=not (stdout_format and sys.stdout.isatty()),  # the two would write over each other
     )
-    engine = make_engine(engine_name, config.model)
-    if instructed and not engine.follows_instructions:
+    opened = engine.make(display.loading)
+    if instructed and not opened.follows_instructions:
         display.note(
-            f"the {engine.name} engine describes what it sees; it does not follow a prompt or question"
+            f"the {opened.name} engine describes what it sees; it does not follow a prompt or question"
         )
-    return run_until_signalled(_caption_and_close(inputs, plan, engine, config, outputs, display)).exit_code
+    return run_until_signalled(_caption_and_close(inputs, plan, opened, config, outputs, display)).exit_code
 
 
 async def _caption_and_close(
@@ -143,7 +146,7 @@ def guided_schema(option: str | None) -> dict[str, Any] | None:
     text = option if option.lstrip().startswith("{") else read_text(Path(option), "--guided-json")
     try:
         schema = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"--guided-json: not JSON: {error}") from error
     if not isinstance(schema, dict):
         raise UsageError("--guided-json: a JSON Schema is an object")
@@ -157,7 +160,11 @@ def read_text(path: Path, option: str) -> str:
         UsageError: it cannot be read.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            text = file.read(MAX_TEXT_BYTES + 1)
+        if len(text) > MAX_TEXT_BYTES:
+            raise UsageError(f"{option} {path}: too long, over {MAX_TEXT_BYTES} bytes")
+        return text.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise UsageError(f"{option} {path}: {reason}") from error

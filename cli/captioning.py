@@ -9,7 +9,7 @@ from cli.output.record import CaptionRecord
 from cli.output.text import clock
 from cli.tally import Tally
 from cli.video.inputs import unique_stems
-from protocol.errors import InputError
+from protocol.errors import EngineFailure, InputError
 from protocol.frame import Frame
 from protocol.source import Damage, Ended
 
@@ -47,7 +47,7 @@ async def caption_inputs(
         try:
             source = await open_source(given, plan)
         except InputError as error:
-            display.failed(error)
+            display.failed(str(error))
             tally.failed += 1
             continue
         try:
@@ -58,7 +58,10 @@ async def caption_inputs(
                 display.begin(source, number)
                 ended = await caption_source(source, session, engine.name, sinks, display)
         except InputError as error:
-            display.failed(error)
+            display.failed(str(error))
+            tally.failed += 1
+        except EngineFailure as error:
+            display.failed(f"{source.name}: {error}")
             tally.failed += 1
         else:
             tally.done += 1

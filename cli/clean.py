@@ -15,6 +15,7 @@ _ESCAPE_SEQUENCE = re.compile(
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _NO_BYTE = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
+_DEL_AND_C1 = re.compile(r"[\x7f-\x9f]")
 _LINE_BREAK = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 
@@ -36,6 +37,11 @@ def valid_unicode(text: str) -> str:
         return text
     given_as_bytes = _NO_BYTE.sub("\ufffd", text)
     return given_as_bytes.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def escape_controls(json_text: str) -> str:
+    r"""JSON with DEL and the C1 controls as ``\\u00XX``: JSON lets them be, a terminal does not."""
+    return _DEL_AND_C1.sub(lambda match: f"\\u{ord(match.group()):04x}", json_text)
 
 
 def one_line(text: str) -> str:

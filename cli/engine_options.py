@@ -14,6 +14,7 @@ from protocol.limits import (
 )
 
 ENGINE_PANEL = "Engine"
+VLLM_PANEL = "vLLM"
 PROMPT_PANEL = "What to say"
 RETENTION_PANEL = "What the session remembers"
 
@@ -25,7 +26,8 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="auto, or lite: embedded, needs no download, GPU or key. auto is lite.",
+        help="lite: embedded, needs no download, GPU or key. vllm: a vision-language model. "
+        "auto: lite, or vllm where --model names one.",
         rich_help_panel=ENGINE_PANEL,
     ),
 ]
@@ -34,8 +36,82 @@ Model = Annotated[
     typer.Option(
         "--model",
         metavar="NAME",
-        help="Model to run.",
+        help="Model to run: a name on the Hugging Face hub, or a folder.",
         rich_help_panel=ENGINE_PANEL,
+        show_default=False,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="Make sampling repeatable.",
+        rich_help_panel=ENGINE_PANEL,
+        show_default=False,
+    ),
+]
+GpuMemory = Annotated[
+    float | None,
+    typer.Option(
+        "--gpu-memory-utilization",
+        metavar="X",
+        min=0.01,
+        max=1.0,
+        help="Share of the GPU's memory to use.",
+        rich_help_panel=VLLM_PANEL,
+        show_default=False,
+    ),
+]
+MaxModelLen = Annotated[
+    int | None,
+    typer.Option(
+        "--max-model-len",
+        metavar="N",
+        min=1,
+        help="Longest context, in tokens.",
+        rich_help_panel=VLLM_PANEL,
+        show_default=False,
+    ),
+]
+Dtype = Annotated[
+    str | None,
+    typer.Option(
+        "--dtype",
+        metavar="TYPE",
+        help="Number type of the weights: auto, bfloat16, float16, float32.",
+        rich_help_panel=VLLM_PANEL,
+        show_default=False,
+    ),
+]
+TensorParallel = Annotated[
+    int | None,
+    typer.Option(
+        "--tensor-parallel-size",
+        metavar="N",
+        min=1,
+        help="GPUs to split the model over.",
+        rich_help_panel=VLLM_PANEL,
+        show_default=False,
+    ),
+]
+Quantization = Annotated[
+    str | None,
+    typer.Option(
+        "--quantization",
+        metavar="METHOD",
+        help="How the weights are quantized, where the model does not say.",
+        rich_help_panel=VLLM_PANEL,
+        show_default=False,
+    ),
+]
+VllmArguments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vllm-arg",
+        metavar="KEY=VALUE",
+        help="Any other engine argument of vLLM's, the value as JSON or text. Repeatable.",
+        rich_help_panel=VLLM_PANEL,
         show_default=False,
     ),
 ]

@@ -2,28 +2,84 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib.util
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from protocol.errors import UsageError
+from engine.lite.engine import MODEL as LITE_MODEL
+from protocol.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engine.vllm.options import VllmOptions
     from protocol.session import Engine
 
-ENGINES = ("auto", "lite")
+ENGINES = ("auto", "lite", "vllm")
 
 
-def make_engine(name: str, model: str | None) -> Engine:
-    """The engine called `name`; `auto` is lite until a model is named.
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """The engine a command line asks for.
+
+    Attributes:
+        name: one of `ENGINES`; `auto` is lite until a model is named, then vLLM.
+        model: what to run.
+    """
+
+    name: str
+    model: str | None
+    vllm: VllmOptions
+    debug: bool = False
+
+    def make(self, report: Callable[[str], None]) -> Engine:
+        """The engine, not loaded yet; `report` hears what loading is at.
+
+        Raises:
+            UsageError: no engine goes by that name, or it does not run that model.
+            EngineError: the engine is not installed.
+        """
+        if self.name not in ENGINES:
+            raise UsageError(
+                f"--engine {self.name}: no such engine", hint=f"choose from {', '.join(ENGINES)}"
+            )
+        if self.name == "vllm" or (self.name == "auto" and self.model not in (None, LITE_MODEL)):
+            return self._vllm(report)
+        from engine.lite.engine import LiteEngine
+
+        if self.model not in (None, LITE_MODEL):
+            raise UsageError(
+                f"--model {self.model}: the lite engine has one model, {LITE_MODEL}",
+                hint="leave --model out to use it, or --engine to run yours",
+            )
+        return LiteEngine()
+
+    def _vllm(self, report: Callable[[str], None]) -> Engine:
+        from engine.vllm.engine import INSTALL, VllmEngine
+
+        if self.model is None:
+            raise UsageError(
+                "--engine vllm needs a model", hint="--model NAME, from the Hugging Face hub or a folder"
+            )
+        if importlib.util.find_spec("vllm") is None:
+            raise EngineError(f"--model {self.model} runs on vLLM, which is not installed", hint=INSTALL)
+        return VllmEngine(self.model, self.vllm, report=report, debug=self.debug)
+
+
+def vllm_arguments(given: Sequence[str]) -> dict[str, Any]:
+    """What ``--vllm-arg KEY=VALUE`` gives: values are JSON where they can be, else text.
 
     Raises:
-        UsageError: no engine goes by that name, or none here runs `model`.
+        UsageError: there is no ``=`` in one.
     """
-    if name not in ENGINES:
-        raise UsageError(f"--engine {name}: no such engine", hint=f"choose from {', '.join(ENGINES)}")
-    from engine.lite.engine import MODEL, LiteEngine
-
-    if model not in (None, MODEL):
-        raise UsageError(
-            f"--model {model}: the lite engine has one model, {MODEL}", hint="leave --model out to use it"
-        )
-    return LiteEngine()
+    arguments: dict[str, Any] = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--vllm-arg {each}: write KEY=VALUE")
+        try:
+            arguments[key.strip().replace("-", "_")] = json.loads(value)
+        except ValueError:
+            arguments[key.strip().replace("-", "_")] = value
+    return arguments

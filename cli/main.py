@@ -5,6 +5,7 @@ Little is imported here, so that Ctrl-C ends it quietly from the first moment on
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import io
 import os
@@ -42,6 +43,8 @@ def run(arguments: Sequence[str]) -> int:
             line, code = str(error), error.exit_code
         elif hasattr(error, "format_message"):  # Typer's about the command line; its classes have moved
             line, code, debug = _usage_line(error, arguments), EXIT_USAGE, False
+        elif isinstance(error, OSError) and error.filename is None and error.strerror:
+            line, code = f"standard output: {error.strerror}", EXIT_FAILED  # nothing else is written here
         else:
             line, code = f"unexpected {type(error).__name__}: {error}; --debug shows where", EXIT_FAILED
         if debug:
@@ -54,7 +57,9 @@ def print_error(message: str, *, label: str = "error") -> None:
     """One line on stderr, with nothing in it that a terminal would act on."""
     from cli.clean import one_line
 
-    sys.stderr.write(f"{label}: {one_line(message)}\n")
+    with contextlib.suppress(OSError):  # stderr may be a full disk or a closed pipe
+        sys.stderr.write(f"{one_line(label)}: {one_line(message)}\n")
+        sys.stderr.flush()
 
 
 def _fill_closed_streams() -> None:

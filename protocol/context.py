@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncGenerator
 
     from protocol.frame import Frame
     from protocol.messages import Sampling
@@ -45,6 +45,19 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnSize:
+    """What a turn takes of the prompt, with what the model's template puts around it.
+
+    Attributes:
+        tokens: all of it.
+        text_tokens: of those, words (and not pictures or markers).
+    """
+
+    tokens: int
+    text_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Delta:
     """What generation added since the last delta. The last one of a reply has a `finish_reason`.
 
@@ -68,11 +81,11 @@ class Context(Protocol):
     One call at a time, except `cancel`, which may be called while `generate` runs.
     """
 
-    async def append(self, turns: Sequence[Turn]) -> list[int]:
-        """Adds `turns` at the end; gives the number of tokens each takes in the prompt."""
+    async def append(self, turn: Turn) -> TurnSize:
+        """Adds `turn` at the end; gives what it takes of the prompt."""
         ...
 
-    def generate(self, sampling: Sampling) -> AsyncIterator[Delta]:
+    def generate(self, sampling: Sampling) -> AsyncGenerator[Delta, None]:
         """Generates the assistant's next turn. It is *not* appended: the caller decides what is kept.
 
         Raises:
@@ -81,8 +94,8 @@ class Context(Protocol):
         """
         ...
 
-    async def drop(self, start: int, stop: int) -> None:
-        """Takes turns `start` to `stop` (exclusive) out, counted over those present now."""
+    def drop(self, start: int, stop: int | None) -> None:
+        """Takes turns out, `start` and `stop` as in a slice over those present now."""
         ...
 
     async def cancel(self) -> None:

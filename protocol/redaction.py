@@ -24,6 +24,9 @@ def mask_url(url: str) -> str:
     except ValueError:  # not a URL after all, "http://[" for one: show none of it that could be a password
         return re.sub(r"//[^/@]*@", "//***@", url)
     netloc = parts.netloc
+    if "@" not in netloc and ":" in netloc and "@" in url:
+        # A password with "/", "?" or "#" in it: what the parser takes for a port and a path is the password.
+        return re.sub(r"//.*@", "//***@", url)
     if "@" in netloc:
         netloc = "***@" + netloc.rpartition("@")[2]
     masked = urlunsplit(parts._replace(netloc=netloc))

@@ -10,24 +10,31 @@ import typer
 from cli.engine_options import (
     DEFAULT_CAPTION_TOKENS,
     DEFAULT_SYSTEM_PROMPT,
+    Dtype,
     EngineName,
     EvictionPolicy,
     FrequencyPenalty,
+    GpuMemory,
     GuidedChoice,
     GuidedJson,
     GuidedRegex,
+    MaxModelLen,
     MaxSessionTokens,
     MaxTextTokens,
     MaxTokens,
     MaxVideoSegments,
     Model,
     PromptFile,
+    Quantization,
     Question,
     RepetitionPenalty,
     ReprefillThreshold,
+    Seed,
     SystemPrompt,
     Temperature,
+    TensorParallel,
     TopP,
+    VllmArguments,
 )
 from cli.options import (
     OUTPUT_PANEL,
@@ -46,6 +53,7 @@ from cli.options import (
 from protocol.errors import UsageError
 from protocol.limits import (
     DEFAULT_FREQUENCY_PENALTY,
+    DEFAULT_MAX_VIDEO_SEGMENTS,
     DEFAULT_REPETITION_PENALTY,
     DEFAULT_TEMPERATURE,
     DEFAULT_TOP_P,
@@ -99,6 +107,13 @@ def caption_command(
     debug: Debug = False,
     engine: EngineName = "auto",
     model: Model = None,
+    seed: Seed = None,
+    gpu_memory_utilization: GpuMemory = None,
+    max_model_len: MaxModelLen = None,
+    dtype: Dtype = None,
+    tensor_parallel_size: TensorParallel = None,
+    quantization: Quantization = None,
+    vllm_arg: VllmArguments = None,
     system_prompt: SystemPrompt = None,
     prompt_file: PromptFile = None,
     question: Question = "",
@@ -122,15 +137,17 @@ def caption_command(
     Exit codes: 0 done, 1 failed, 2 usage, 3 done with inputs skipped or damaged, 130 interrupted.
     """
     if debug:
-        import logging
+        from cli.logs import show_logs
 
-        logging.basicConfig(level=logging.DEBUG)
+        show_logs()
     if system_prompt is not None and prompt_file is not None:
         raise UsageError(
             "--system-prompt and --prompt-file both give the system prompt", hint="use one of them"
         )
     from cli.caption_run import guided_schema, read_text, run_captions, session_config
+    from cli.engines import EngineChoice, vllm_arguments
     from cli.video.sampling import SamplingPlan
+    from engine.vllm.options import VllmOptions
 
     plan = SamplingPlan.of(
         fps=fps,
@@ -164,11 +181,22 @@ def caption_command(
             "reprefill_threshold": reprefill_threshold,
         },
     )
+    vllm = VllmOptions(
+        max_images=config.retention.max_video_segments if config.retention else DEFAULT_MAX_VIDEO_SEGMENTS,
+        sessions=1,
+        gpu_memory_utilization=gpu_memory_utilization,
+        max_model_len=max_model_len,
+        dtype=dtype,
+        tensor_parallel_size=tensor_parallel_size,
+        quantization=quantization,
+        seed=seed,
+        extra=vllm_arguments(vllm_arg or []),
+    )
     return run_captions(
         inputs,
         plan,
         config,
-        engine_name=engine,
+        engine=EngineChoice(engine, model, vllm, debug=debug),
         formats=format_names or [],
         files=output or [],
         output_dir=output_dir,

@@ -71,9 +71,9 @@ def frames_command(
     Exit codes: 0 done, 1 failed, 2 usage, 3 done with inputs skipped or damaged, 130 interrupted.
     """
     if debug:
-        import logging
+        from cli.logs import show_logs
 
-        logging.basicConfig(level=logging.DEBUG)
+        show_logs()
     from cli.signals import run_until_signalled
     from cli.video.frame_folder import FrameFolder
     from cli.video.inputs import expand_inputs

@@ -35,9 +35,9 @@ def probe_command(
     Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs could not be read, 130 interrupted.
     """
     if debug:
-        import logging
+        from cli.logs import show_logs
 
-        logging.basicConfig(level=logging.DEBUG)
+        show_logs()
     from cli.signals import run_until_signalled
     from cli.video.inputs import expand_inputs
     from cli.video.sampling import SamplingPlan
@@ -96,9 +96,9 @@ def _sampling(source: FileSource, plan: SamplingPlan) -> dict[str, Any]:
 
 
 def _print_json(line: dict[str, Any]) -> None:
-    from cli.clean import valid_unicode
+    from cli.clean import escape_controls, valid_unicode
 
-    sys.stdout.write(valid_unicode(json.dumps(line, ensure_ascii=False)) + "\n")
+    sys.stdout.write(escape_controls(valid_unicode(json.dumps(line, ensure_ascii=False))) + "\n")
     sys.stdout.flush()
 
 

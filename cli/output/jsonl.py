@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cli.clean import escape_controls
 from cli.output.writer import Writer
 
 if TYPE_CHECKING:
@@ -14,4 +15,4 @@ class JsonlWriter(Writer):
     """One JSON object a line, UTF-8, every field present; see `stream schema`."""
 
     def write(self, record: CaptionRecord) -> None:
-        self._put(record.model_dump_json() + "\n")
+        self._put(escape_controls(record.model_dump_json()) + "\n")

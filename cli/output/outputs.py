@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from cli.output.formats import WRITERS, format_of, make_writer, suffix_of
+from cli.video.inputs import unique_stems
 from protocol.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ class Outputs:
         files: named files, shared by all inputs; each has its format by its suffix.
         directory: a folder that gets a file for each input and each of `directory_formats`.
         overwrite: replace files that exist.
-        input_count: number of inputs, as subtitles can hold only one.
+        inputs: what is captioned: subtitles hold only one, and none may be written over.
         period_s: the sampling period.
 
     Raises:
@@ -44,10 +47,11 @@ class Outputs:
         directory: Path | None = None,
         directory_formats: Sequence[str] = (),
         overwrite: bool = False,
-        input_count: int = 1,
+        inputs: Sequence[str] = ("",),
         period_s: float = 1.0,
     ) -> None:
-        self._several_inputs = input_count > 1
+        self._several_inputs = len(inputs) > 1
+        self._inputs = inputs
         self._period_s = period_s
         self._overwrite = overwrite
         self._directory = directory
@@ -60,14 +64,18 @@ class Outputs:
         for name in formats if self._several_inputs else ():
             if WRITERS[name].one_input:
                 raise UsageError(
-                    f"{name} holds one video's captions, and there are {input_count} inputs",
+                    f"{name} holds one video's captions, and there are {len(inputs)} inputs",
                     hint=f"use --output-dir DIR --format {name}",
                 )
         if len({path.resolve() for path in files}) < len(files):
             raise UsageError("the same file is named twice with -o")
+        if directory is not None:
+            for stem in unique_stems(inputs):
+                for name in directory_formats:
+                    self._check_free(self._path(stem, name))
         for path in files:
             self._check_free(path)
-            if not path.parent.is_dir():
+            if not os.path.isdir(path.parent):
                 raise OutputError(f"{path}: its folder does not exist", hint=f"mkdir -p {path.parent}")
 
     def open_for(self, stem: str) -> SourceOutputs:
@@ -82,7 +90,7 @@ class Outputs:
                 shared.append(self._writer(self._stdout_format, sys.stdout, STDOUT_NAME))
             self._shared = shared
         streams = ExitStack()
-        own = []
+        own: list[Writer] = []
         if self._directory is not None:
             try:
                 self._directory.mkdir(parents=True, exist_ok=True)
@@ -90,26 +98,41 @@ class Outputs:
                 raise OutputError(f"{self._directory}: is a file, not a folder") from None
             except OSError as error:
                 raise OutputError(f"{self._directory}: {error.strerror}") from error
-            for name in self._directory_formats:
-                path = self._directory / (stem + suffix_of(name))
-                self._check_free(path)
-                own.append(self._open(path, name, streams))
+            own = [self._open(self._path(stem, name), name, streams) for name in self._directory_formats]
         return SourceOutputs([*self._shared, *own], streams)
 
     def close(self) -> None:
         """Closes the shared files."""
         self._streams.close()
 
+    def _path(self, stem: str, name: str) -> Path:
+        assert self._directory is not None
+        return self._directory / (stem + suffix_of(name))
+
     def _check_free(self, path: Path) -> None:
-        if path.is_dir():
+        # os.path, since pathlib raises for a name too long or a folder that may not be searched.
+        if os.path.isdir(path):
             raise OutputError(f"{path}: is a folder", hint="name a file, or use --output-dir")
-        if path.is_file() and not self._overwrite:  # a FIFO or device is written to as it is
+        if not os.path.isfile(path):  # not there, or a FIFO or device, which is written to as it is
+            return
+        if any(os.path.isfile(given) and os.path.samefile(given, path) for given in self._inputs):
+            raise UsageError(f"{path}: is an input, and would be written over")
+        if not self._overwrite:
             raise OutputError(f"{path}: exists already", hint="use --overwrite to replace it")
 
     def _open(self, path: Path, name: str, streams: ExitStack) -> Writer:
+        # "x": another run may have made the file since it was looked for.
+        mode = "w" if self._overwrite or (os.path.exists(path) and not os.path.isfile(path)) else "x"
         try:
-            stream = path.open("w", encoding="utf-8", newline="\n")
+            stream = cast(
+                "TextIO",
+                open(path, mode, encoding="utf-8", newline="\n", opener=_open_at_once),  # noqa: SIM115
+            )
+        except FileExistsError:
+            raise OutputError(f"{path}: exists already", hint="use --overwrite to replace it") from None
         except OSError as error:
+            if error.errno == errno.ENXIO:
+                raise OutputError(f"{path}: nobody reads this pipe", hint="start its reader first") from None
             raise OutputError(f"{path}: {error.strerror}") from error
         streams.callback(_close, stream)
         return self._writer(name, stream, str(path))
@@ -150,6 +173,14 @@ class SourceOutputs:
                 failure = failure or error
         if failure is not None:
             raise failure
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opens a FIFO without waiting for a reader, which nothing could interrupt."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+    if hasattr(os, "set_blocking"):
+        os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def _close(stream: TextIO) -> None:

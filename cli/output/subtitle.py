@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
@@ -11,6 +12,7 @@ from cli.video.timecode import format_timecode
 if TYPE_CHECKING:
     from cli.output.record import CaptionRecord
 
+_ARROW = re.compile(r"-{2,}>")
 _SHORTEST_CUE_S = 0.001  # both formats count in milliseconds, and a cue of no length is never shown
 
 
@@ -100,5 +102,5 @@ class VttWriter(SubtitleWriter):
 
 def _cue_text(text: str) -> str:
     """`text` without what would end a cue or begin another: blank lines and the arrow."""
-    lines = (line.strip() for line in text.replace("-->", "->").split("\n"))
+    lines = (line.strip() for line in _ARROW.sub("->", text).split("\n"))
     return "\n".join(line for line in lines if line)

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
-from cli.clean import one_line
+from cli.clean import clean, one_line
 from cli.output.record import FIELDS
 from cli.output.writer import Writer
 
@@ -33,7 +33,7 @@ class CsvWriter(Writer):
         self._put(row.getvalue())
 
     def _cell(self, value: object) -> object:
-        return value
+        return clean(value) if isinstance(value, str) else value
 
 
 class TsvWriter(CsvWriter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from time import perf_counter
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from cli.output.record import CaptionRecord
-    from protocol.errors import StreamError
     from protocol.source import Damage, Ended, Source
 
 
@@ -131,9 +131,9 @@ class Display:
         if self._summary and self._frames:
             self._print_summary(name, ended, files)
 
-    def failed(self, error: StreamError) -> None:
+    def failed(self, message: str) -> None:
         """An input failed and the run goes on."""
-        self._print_line("error", "red", str(error))
+        self._print_line("error", "red", message)
 
     def warn(self, message: str) -> None:
         """A line the person should see, on stderr; never silenced."""
@@ -146,7 +146,7 @@ class Display:
     def _print_line(self, label: str, colour: str, message: str) -> None:
         line = Text(f"{label}: ", style=colour)
         line.append(one_line(message), style="default")
-        self._err.print(line, soft_wrap=True)
+        self._tell(line)
 
     def _print_summary(self, name: str, ended: Ended | None, files: Sequence[str]) -> None:
         elapsed_s = perf_counter() - self._started
@@ -159,7 +159,12 @@ class Display:
                 text += f", {ended.end_s / elapsed_s:.1f} × real time"
         if files:
             text += f"; wrote {', '.join(files)}"
-        self._err.print(Text(one_line(text), style="dim"), soft_wrap=True)
+        self._tell(Text(one_line(text), style="dim"))
+
+    def _tell(self, line: Text) -> None:
+        """On stderr; captions go on even if nobody can be told."""
+        with contextlib.suppress(OSError, SystemExit):  # Rich makes a broken pipe the program's end
+            self._err.print(line, soft_wrap=True)
 
     def _frame_count(self) -> str:
         expected = self._source.expected_frames if self._source else None

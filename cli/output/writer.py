@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
@@ -26,7 +27,7 @@ class Writer(ABC):
         """`name` is what errors call the stream: a path, or ``standard output``."""
         self.name = name
         self._stream = stream
-        self._valid_bytes = 0
+        self._valid_bytes = _size(stream)  # standard output may be a file that holds something already
 
     @abstractmethod
     def write(self, record: CaptionRecord) -> None:
@@ -55,5 +56,14 @@ class Writer(ABC):
 
     def _take_back(self) -> None:
         """A full disk can take half of what was put: cuts a file back to the last whole record."""
-        with contextlib.suppress(OSError, ValueError):  # not a file, or gone
-            os.ftruncate(self._stream.fileno(), self._valid_bytes)
+        if _size(self._stream) > self._valid_bytes:
+            with contextlib.suppress(OSError):  # the file is gone
+                os.ftruncate(self._stream.fileno(), self._valid_bytes)
+
+
+def _size(stream: TextIO) -> int:
+    """Bytes in the file behind `stream`; 0 if it is none."""
+    with contextlib.suppress(OSError, ValueError):
+        found = os.fstat(stream.fileno())
+        return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return 0

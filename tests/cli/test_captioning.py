@@ -20,7 +20,7 @@ CONFIG = SessionConfig(system_prompt="Describe.", fps=5)
 
 
 async def caption(engine: FakeEngine, path: Path, *inputs: str, max_frames: int | None = 4) -> Tally:
-    outputs = Outputs(files=[path], input_count=len(inputs))
+    outputs = Outputs(files=[path], inputs=inputs)
     plan = SamplingPlan.of(fps=5, max_frames=max_frames)
     try:
         return await caption_inputs(inputs, plan, engine, CONFIG, outputs, Display(show_captions=False))
@@ -56,10 +56,16 @@ async def test_an_input_that_cannot_be_opened_is_told_and_the_rest_go_on(
 
 
 @pytest.mark.parametrize("failure", [EngineFailure("it broke"), RuntimeError("a bug")])
-async def test_an_engine_that_fails_loses_nothing_said_before(failure: Exception, tmp_path: Path) -> None:
+async def test_an_engine_that_fails_loses_nothing_said_before(
+    failure: Exception, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     engine = FakeEngine(failures={2: failure})
-    with pytest.raises(type(failure)):
-        await caption(engine, tmp_path / "o.srt", SAMPLE)
+    if isinstance(failure, EngineFailure):  # of this session: other inputs get sessions of their own
+        assert await caption(engine, tmp_path / "o.srt", SAMPLE) == Tally(failed=1)
+        assert capsys.readouterr().err.replace("\n", "") == f"error: {SAMPLE}: it broke"
+    else:
+        with pytest.raises(RuntimeError, match="a bug"):
+            await caption(engine, tmp_path / "o.srt", SAMPLE)
     assert (tmp_path / "o.srt").read_text(encoding="utf-8") == (
         "1\n00:00:00,000 --> 00:00:00,200\nframe 0 at 0.0\n\n"
         "2\n00:00:00,200 --> 00:00:00,400\nframe 1 at 0.2\n\n"

@@ -1,6 +1,7 @@
 """Where captions go, and what is refused before anything is written."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.cli.output.records import record
 
 def test_shared_files_hold_every_input(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
-    outputs = Outputs(files=[path], input_count=2)
+    outputs = Outputs(files=[path], inputs=["a.mp4", "b.mp4"])
     for name in ("a.mp4", "b.mp4"):
         sinks = outputs.open_for(name)
         sinks.write(record(0.0, "One.", source=name))
@@ -24,7 +25,7 @@ def test_shared_files_hold_every_input(tmp_path: Path) -> None:
 
 def test_a_folder_gets_a_file_for_each_input_and_format(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "out"
-    outputs = Outputs(directory=folder, directory_formats=["srt", "jsonl"], input_count=2)
+    outputs = Outputs(directory=folder, directory_formats=["srt", "jsonl"], inputs=["a.mp4", "b.mp4"])
     stems = ("a", "b")
     for stem in stems:
         sinks = outputs.open_for(stem)
@@ -43,7 +44,8 @@ def test_existing_files_are_kept_unless_told(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"a\.srt: exists already; use --overwrite"):
         Outputs(files=[path])
     with pytest.raises(OutputError, match=r"a\.srt: exists already"):
-        Outputs(directory=tmp_path, directory_formats=["srt"]).open_for("a")
+        Outputs(directory=tmp_path, directory_formats=["vtt", "srt"], inputs=["a.mp4"])
+    assert not (tmp_path / "a.vtt").exists()
     assert path.read_text(encoding="utf-8") == "precious"
     outputs = Outputs(files=[path], overwrite=True)
     outputs.open_for("a.mp4").finish(1.0)
@@ -56,9 +58,9 @@ def test_a_subtitle_holds_one_video(kind: str, tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=f"{kind} holds one video's captions, and there are 3 inputs; use --output-dir"
     ):
-        Outputs(files=[tmp_path / f"a.{kind}"], input_count=3)
+        Outputs(files=[tmp_path / f"a.{kind}"], inputs=["a", "b", "c"])
     with pytest.raises(UsageError, match="use --output-dir"):
-        Outputs(stdout_format=kind, input_count=2)
+        Outputs(stdout_format=kind, inputs=["a", "b"])
 
 
 def test_impossible_places_are_refused_at_once(tmp_path: Path) -> None:
@@ -84,3 +86,37 @@ def test_one_place_that_fails_does_not_keep_it_from_the_others(tmp_path: Path) -
     sinks.finish(1.0)
     outputs.close()
     assert "One." in good.read_text(encoding="utf-8")
+
+
+def test_an_input_is_never_written_over(tmp_path: Path) -> None:
+    clip = tmp_path / "in.srt"
+    clip.write_bytes(b"a video")
+    (tmp_path / "other.srt").symlink_to(clip)
+    for files in ([clip], [tmp_path / "other.srt"]):
+        with pytest.raises(UsageError, match="is an input, and would be written over"):
+            Outputs(files=files, inputs=[str(clip)], overwrite=True)
+    with pytest.raises(UsageError, match="is an input"):
+        Outputs(directory=tmp_path, directory_formats=["srt"], inputs=[str(clip)], overwrite=True)
+    assert clip.read_bytes() == b"a video"
+
+
+def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    outputs = Outputs(files=[path])
+    path.write_text("precious", encoding="utf-8")
+    with pytest.raises(OutputError, match="exists already"):
+        outputs.open_for("a")
+    assert path.read_text(encoding="utf-8") == "precious"
+
+
+def test_a_pipe_without_a_reader_is_told_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.srt"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="nobody reads this pipe; start its reader first"):
+        Outputs(files=[pipe]).open_for("a")
+
+
+def test_a_name_too_long_is_one_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 300 + ".srt")
+    with pytest.raises(OutputError, match="File name too long"):
+        Outputs(files=[path]).open_for("a")

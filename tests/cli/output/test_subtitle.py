@@ -52,7 +52,7 @@ def test_broken_off_the_last_cue_lasts_as_long_as_the_one_before() -> None:
 
 
 def test_an_arrow_or_blank_line_in_a_caption_breaks_nothing() -> None:
-    text = written(SrtWriter, [(0.0, "a --> b\n\n 1\n00:00 --> x"), (1.0, "<b> & c")], 2.0)
+    text = written(SrtWriter, [(0.0, "a ---> b\n\n 1\n00:00 --> x"), (1.0, "<b> & c")], 2.0)
     assert text.count("-->") == 2
     assert text.split("\n\n")[0] == "1\n00:00:00,000 --> 00:00:01,000\na -> b\n1\n00:00 -> x"
     assert "&lt;b&gt; &amp; c\n" in written(VttWriter, [(1.0, "<b> & c")], 2.0)

@@ -55,3 +55,22 @@ def test_a_full_device() -> None:
         JsonlWriter(stream, "/dev/full").write(record(0.0, "One."))
     with pytest.raises(OSError, match="No space left"):
         stream.close()
+
+
+def test_what_was_in_the_file_before_is_not_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("before\n", encoding="utf-8")
+
+    class Appending(FillingDisk):
+        def __init__(self, path: Path) -> None:
+            self._file = path.open("a", encoding="utf-8")
+            self._writes = 0
+
+    disk = Appending(path)
+    writer = JsonlWriter(disk, "standard output")  # type: ignore[arg-type]
+    first = record(0.0, "One.")
+    writer.write(first)
+    with pytest.raises(OutputError, match="standard output: No space left"):
+        writer.write(record(1.0, "Two."))
+    disk.close()
+    assert path.read_text(encoding="utf-8") == "before\n" + first.model_dump_json() + "\n"

