@@ -111,11 +111,16 @@ class _Budget:
     needed: int
 
     def leaving(self) -> int:
-        """How many of the oldest turns must go: none while there is room, else down to the low-water mark."""
+        """How many of the oldest turns must go: none while there is room, else down to the low-water mark.
+
+        The turn before the new one stays if it fits at all: motion is seen from one frame to the next.
+        """
         left = sum(self.used) + self.needed
         if self.limit is None or left <= self.limit:
             return 0
         low = math.ceil(self.limit * LOW_WATER)
+        if self.used and self.used[-1] + self.needed <= self.limit:
+            low = max(low, self.used[-1] + self.needed)
         for count, tokens in enumerate(self.used):
             if left <= low:
                 return count

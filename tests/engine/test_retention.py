@@ -30,6 +30,12 @@ def test_frames_leave_in_blocks() -> None:
     assert kept_counts(14, max_video_segments=8) == [1, 2, 3, 4, 5, 6, 7, 8, 4, 5, 6, 7, 8, 4]
 
 
+def test_there_is_a_frame_before_where_the_window_has_room_for_one() -> None:
+    assert kept_counts(6, max_video_segments=1) == [1, 1, 1, 1, 1, 1]
+    assert kept_counts(6, max_video_segments=2) == [1, 2, 2, 2, 2, 2]
+    assert min(kept_counts(60, max_video_segments=100, image=400, max_session_tokens=1024)[1:]) == 2
+
+
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 8, 16, 32, 64])
 def test_the_window_is_seven_tenths_full_on_average(most: int) -> None:
     counts = kept_counts(20 * most + 200, max_video_segments=most)[most:]

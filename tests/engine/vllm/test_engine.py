@@ -1,0 +1,202 @@
+"""Real vLLM with the sample model: captions right, motion only where it can be known, nothing mixed up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import av
+import pytest
+import pytest_asyncio
+from numpy.typing import NDArray
+
+from engine.vllm.context import VllmContext
+from engine.vllm.engine import VllmEngine
+from engine.vllm.options import VllmOptions
+from protocol.context import Image, Turn
+from protocol.errors import InvalidRequest, NotFound, Unavailable
+from protocol.frame import Frame
+from protocol.messages import FrameReply, Retention, Sampling, SessionConfig
+
+SHAPES = Path(__file__).parents[3] / "samples" / "shapes"
+MODEL = str(SHAPES / "model")
+GREEDY = Sampling(temperature=0, repetition_penalty=1)
+OPTIONS = VllmOptions(
+    max_images=16,
+    max_model_len=12_000,
+    dtype="float32",
+    extra={"block_size": 32, "enforce_eager": True, "max_num_seqs": 8},
+)
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed"),
+    pytest.mark.filterwarnings("default"),  # vLLM's and torch's own
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.timeout(600),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def environment() -> Iterator[None]:
+    settings = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
+    os.environ.update(settings)
+    yield
+    for name in settings:
+        del os.environ[name]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def engine() -> AsyncIterator[VllmEngine]:
+    loaded = VllmEngine(MODEL, OPTIONS)
+    yield loaded
+    await loaded.close()
+
+
+@pytest.fixture(scope="module")
+def pictures() -> list[NDArray]:
+    with av.open(str(SHAPES / "shapes.mp4")) as container:
+        return [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+
+
+@pytest.fixture(scope="module")
+def truth() -> list[dict[str, str]]:
+    return [json.loads(line) for line in (SHAPES / "shapes.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def config(window: int = 8, sampling: Sampling = GREEDY, **changes: object) -> SessionConfig:
+    fields = {
+        "system_prompt": "Describe each frame in one short sentence.",
+        "retention": Retention(max_video_segments=window),
+        "sampling": sampling,
+    }
+    return SessionConfig.model_validate({**fields, **changes})
+
+
+async def replies(engine: VllmEngine, pictures: list[NDArray], asked: SessionConfig) -> list[FrameReply]:
+    async with await engine.open(asked) as session:
+        return [await session.caption(Frame(pixels=picture)) for picture in pictures]
+
+
+@pytest.mark.parametrize("window", [2, 4, 8, 16])
+async def test_captions_are_right_and_tell_motion(
+    engine: VllmEngine, pictures: list[NDArray], truth: list[dict[str, str]], window: int
+) -> None:
+    said = [reply.text for reply in await replies(engine, pictures, config(window))]
+    right = sum(text == line["caption"] for text, line in zip(said, truth, strict=True))
+    assert right >= 0.9 * len(said), said
+
+
+async def test_no_motion_is_claimed_without_a_frame_before(
+    engine: VllmEngine, pictures: list[NDArray], truth: list[dict[str, str]]
+) -> None:
+    said = [reply.text for reply in await replies(engine, pictures, config(window=1))]
+    assert not [text for text in said if "," in text]
+    assert sum(text == line["alone"] for text, line in zip(said, truth, strict=True)) >= 0.9 * len(said)
+
+
+async def test_a_reply_is_complete_and_timed(engine: VllmEngine, pictures: list[NDArray]) -> None:
+    first, second = await replies(engine, pictures[:2], config())
+    assert (first.frame_index, second.frame_index) == (0, 1)
+    assert first.finish_reason == "stop"
+    assert 3 <= first.token_count <= 24
+    assert 0 < (first.ttft_s or 0) <= (first.latency_s or 0)
+    (cut,) = await replies(engine, pictures[:1], config(sampling=Sampling(max_tokens=1, temperature=0)))
+    assert (cut.token_count, cut.finish_reason) == (1, "length")
+
+
+async def test_sessions_side_by_side_do_not_mix(engine: VllmEngine, pictures: list[NDArray]) -> None:
+    alone = [
+        [reply.text for reply in await replies(engine, pictures[start:], config(4))] for start in range(8)
+    ]
+    together = await asyncio.gather(*(replies(engine, pictures[start:], config(4)) for start in range(8)))
+    assert [[reply.text for reply in each] for each in together] == alone
+
+
+async def test_a_conversation_from_caches_is_one_computed_anew(
+    engine: VllmEngine, pictures: list[NDArray]
+) -> None:
+    """Over several evictions, each reply is that of a conversation whose pictures vLLM has never seen."""
+    async with await engine.open(config(4)) as session:
+        context = session._context
+        for picture in pictures[:12]:
+            reply = await session.caption(Frame(pixels=picture))
+            anew = VllmContext(context._llm, context._prompter, context._sizes)
+            for turn in context._turns[:-1]:
+                parts = [
+                    replace(part, uuid=uuid4().hex) if isinstance(part, Image) else part
+                    for part in turn.parts
+                ]
+                await anew.append(Turn(turn.role, tuple(parts)))
+            text = ""
+            async with contextlib.aclosing(anew.generate(GREEDY)) as deltas:
+                async for delta in deltas:
+                    text += delta.text
+            assert text.strip() == reply.text
+
+
+async def test_the_prompt_is_as_long_as_was_reckoned(engine: VllmEngine, pictures: list[NDArray]) -> None:
+    async with await engine.open(config(4, question="What is there?")) as session:
+        for picture in pictures[:10]:
+            await session.caption(Frame(pixels=picture))
+            reckoned = session._window.tokens
+            turns = session._context._turns
+            real = await session._context._prompter.length([*turns])
+            # The template opens an answer after the last reply, which the reckoning has for the next frame.
+            assert abs(real - reckoned) <= 2
+
+
+async def test_guided_replies_obey(engine: VllmEngine, pictures: list[NDArray]) -> None:
+    choices = ["clear", "hazard"]
+    for reply in await replies(engine, pictures[:3], config(sampling=Sampling(guided_choice=choices))):
+        assert reply.text in choices
+    for reply in await replies(
+        engine, pictures[:2], config(sampling=Sampling(guided_regex=r"[a-z]{3}-\d\d"))
+    ):
+        assert len(reply.text) == 6
+        assert reply.text[3] == "-"
+    schema = {
+        "type": "object",
+        "properties": {"caption": {"type": "string"}},
+        "required": ["caption"],
+        "additionalProperties": False,
+    }
+    guided = Sampling(guided_json=schema, temperature=0, repetition_penalty=1, max_tokens=64)
+    (reply,) = await replies(engine, pictures[:1], config(sampling=guided))
+    assert "square" in json.loads(reply.text)["caption"]
+
+
+async def test_a_cancelled_frame_leaves_the_session_usable(
+    engine: VllmEngine, pictures: list[NDArray], truth: list[dict[str, str]]
+) -> None:
+    async with await engine.open(config()) as session:
+        running = asyncio.create_task(session.caption(Frame(pixels=pictures[5])))
+        await asyncio.sleep(0.005)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        reply = await session.caption(Frame(pixels=pictures[0]))
+    assert (reply.frame_index, reply.text) == (0, truth[0]["alone"])
+
+
+async def test_admission(engine: VllmEngine) -> None:
+    with pytest.raises(NotFound, match="this engine has"):
+        await engine.open(config(model="another"))
+    with pytest.raises(InvalidRequest, match="max_video_segments"):
+        await engine.open(config(window=17))
+    with pytest.raises(InvalidRequest, match="below the model's context"):
+        await engine.open(config(retention=Retention(max_session_tokens=11_980)))
+    async with contextlib.AsyncExitStack() as held:
+        with pytest.raises(Unavailable, match="beside the sessions open now"):  # noqa: PT012 - one of them
+            for _ in range(100):
+                await held.enter_async_context(await engine.open(config()))
+    await (await engine.open(config())).close()
+    inherited = await engine.open(config(retention=None))
+    assert inherited.created.retention == Retention(max_video_segments=8)
+    await inherited.close()
