@@ -1,5 +1,6 @@
 """The README's commands do what it shows."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -26,6 +27,7 @@ def desk(tmp_path: Path) -> Path:
     """A folder with what the README's commands name, and `stream` on the PATH."""
     sample = ROOT / "samples" / "tour.mp4"
     (tmp_path / "samples").mkdir()
+    (tmp_path / "samples" / "shapes").symlink_to(ROOT / "samples" / "shapes")
     (tmp_path / "videos").mkdir()
     for name in ("samples/tour.mp4", "clip.mp4", "videos/clip.mp4", "videos/second.mp4"):
         shutil.copy(sample, tmp_path / name)
@@ -37,11 +39,14 @@ def desk(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("block", consoles(), ids=lambda block: block[0][0][:40])
+@pytest.mark.timeout(400)
 def test_console(block: list[tuple[str, str]], desk: Path) -> None:
     path = f"{desk / 'bin'}{os.pathsep}{os.environ['PATH']}"
     for command, printed in block:
         if "jq" in command and shutil.which("jq") is None:
             pytest.skip("jq is not installed")
+        if "--model" in command and importlib.util.find_spec("vllm") is None:
+            pytest.skip("vLLM is not installed")
         # A pipe gets JSONL; what the README shows of a bare caption command is what a terminal shows.
         shown = command if "-o" in command or "|" in command else f"{command} --format text"
         done = subprocess.run(
@@ -51,7 +56,7 @@ def test_console(block: list[tuple[str, str]], desk: Path) -> None:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=90,
+            timeout=300,
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")
