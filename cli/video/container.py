@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 OPEN_TIMEOUT_S = 20.0
 READ_TIMEOUT_S = 30.0
 
+# FFmpeg asks the server to close each connection and yet uses it again where an HTTP/1.1 server does not
+# confirm that. The seek then fails, which demuxers take for the end. (Asking to keep connections instead,
+# multiple_requests, waits at the end of a file that comes without ranges until READ_TIMEOUT_S.)
+_HTTP_OPTIONS = {"reconnect": "1", "reconnect_on_network_error": "1", "reconnect_delay_max": "2"}
+
 av.logging.set_level(None)  # FFmpeg's own lines never reach the terminal
 
 _NOT_A_MOVING_PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
@@ -60,6 +65,9 @@ class OpenInput:
         elif not is_url(given):
             self._url = f"file:{given}"  # else "12:30.mp4" would be read as protocol "12"
             self._check_path(given, stopped)
+        else:
+            scheme, _, rest = given.partition("://")
+            self._url = f"{scheme.lower()}://{rest}"  # FFmpeg knows protocols in lower case only
 
     def open(self) -> InputContainer:
         """A fresh container.
@@ -73,13 +81,14 @@ class OpenInput:
                 return av.open(self._file, "r", buffer_size=1 << 18)
             if self._url.startswith("file:"):
                 return av.open(self._url, "r")
-            return av.open(self._url, "r", timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S))
+            options = _HTTP_OPTIONS if self._over_http else {}
+            return av.open(self._url, "r", options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S))
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self.error(error) from error
 
     def fetch(self) -> bool:
         """Copies what a web server cannot send in ranges, so that it can be seeked; whether that was done."""
-        if self._file is None and self._url.startswith(("http://", "https://")):
+        if self._file is None and self._over_http:
             self._file = download(self._url, self.name, self._stopped)
             return self._file is not None
         return False
@@ -102,6 +111,10 @@ class OpenInput:
         """Lets go of a spooled copy."""
         if self._file is not None:
             self._file.close()
+
+    @property
+    def _over_http(self) -> bool:
+        return self._url.startswith(("http://", "https://"))
 
     def _check_path(self, given: str, stopped: Callable[[], bool]) -> None:
         try:

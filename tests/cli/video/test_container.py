@@ -32,6 +32,19 @@ def clip(tmp_path: Path) -> Path:
     return make_clip(tmp_path / "clip.mp4", steady(5))
 
 
+@contextlib.contextmanager
+def running(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 @pytest.fixture
 def server(clip: Path) -> Iterator[str]:
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -51,13 +64,8 @@ def server(clip: Path) -> Iterator[str]:
 
         def log_message(self, *_: object) -> None: ...
 
-    running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=running.serve_forever)
-    thread.start()
-    yield f"127.0.0.1:{running.server_port}"
-    running.shutdown()
-    thread.join()
-    running.server_close()
+    with running(Handler) as address:
+        yield address
 
 
 def test_a_file_opens_again_and_again(clip: Path) -> None:
@@ -126,6 +134,32 @@ def test_an_index_at_the_end_is_fetched_from_a_server_without_ranges(server: str
     reader = Reader(f"http://{server}/clip.mp4?length")
     assert len(list(reader.frames())) == 5
     reader.close()
+
+
+def test_a_server_that_closes_connections_without_a_word_loses_no_frame(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)  # noise, so that the index is out of reach of FFmpeg's buffers
+    pictures = [random.integers(0, 256, (256, 256, 3), np.uint8) for _ in range(20)]
+    clip = make_clip(tmp_path / "noise.mp4", steady(20), pictures=pictures)
+    data = clip.read_bytes()
+
+    class Ranges(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            first = int(self.headers["Range"].removeprefix("bytes=").partition("-")[0])
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
+            self.send_header("Content-Length", str(len(data) - first))
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(data[first:])
+
+        def log_message(self, *_: object) -> None: ...
+
+    with running(Ranges) as address:
+        reader = Reader(f"HTTP://{address}/noise.mp4")  # the scheme may be written so
+        assert len(list(reader.frames())) == 20
+        reader.close()
 
 
 def test_a_download_that_might_never_end_is_not_begun(server: str) -> None:
