@@ -23,6 +23,8 @@ DETECTION_SIDE = 800
 """
 TEXT_BOX = 0.6
 """Mean probability from which a box is text."""
+LONGEST_SHAPE = 30
+"""Most times longer than wide (or the reverse) that a picture may be: of others, less than a letter is left."""
 MAX_LINES = 8
 """Most lines read in one picture, the largest ones."""
 
@@ -76,6 +78,8 @@ class Reader:
     def read(self, picture: Pixels) -> list[Line]:
         """The lines of `picture` (H x W x 3, RGB), from top to bottom."""
         height, width = picture.shape[:2]
+        if max(height, width) > LONGEST_SHAPE * min(height, width):
+            return []
         bgr = picture[:, :, ::-1]
         found = self._ocr(bgr, use_det=True, use_cls=False, use_rec=False)
         quads = [] if found.boxes is None else sorted(found.boxes, key=_area, reverse=True)[:MAX_LINES]

@@ -105,8 +105,9 @@ class LiteSession(Session):
         return Closed(session_id=self.created.session_id, frames=self._answered)
 
     def _fail(self, error: Exception) -> EngineFailure:
-        self._state = Conflict(f"an earlier frame of this session failed: {error}")
-        return EngineFailure(f"the lite engine failed: {error}")
+        reason = str(error) or type(error).__name__
+        self._state = Conflict(f"an earlier frame of this session failed: {reason}")
+        return EngineFailure(f"the lite engine failed: {reason}")
 
 
 class _Work:

@@ -61,9 +61,17 @@ def test_a_full_page_is_read_in_part(reader, write):
     assert 1 < len(lines) <= MAX_LINES
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (2, 700), (700, 2), (33, 31)])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 700), (700, 2), (33, 31), (16, 3000), (3000, 16)])
 def test_any_shape_can_be_read(reader, shape):
     assert read(reader, np.zeros((*shape, 3), np.uint8)) == []
+
+
+@pytest.mark.parametrize("times", [24, 29, 30])
+def test_the_longest_shapes_that_are_read(reader, times):
+    random = np.random.default_rng(0)
+    for short in (1, 3, 16, 40):
+        strip = random.integers(0, 256, (short, short * times, 3), np.uint8)
+        assert read(reader, strip) == read(reader, strip.transpose(1, 0, 2)) == []
 
 
 def test_a_folder_without_networks_is_an_error(tmp_path):

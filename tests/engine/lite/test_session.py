@@ -105,6 +105,16 @@ async def test_a_failure_ends_the_session(executor, cat):
         await session.caption(Frame(pixels=cat))
 
 
+async def test_a_failure_without_words_is_named(executor, cat):
+    class Broken(Describer):
+        def look(self, pixels, **_):
+            raise ZeroDivisionError
+
+    session = LiteSession(CREATED, Broken(None, None, frames=8), executor, max_words=24)
+    with pytest.raises(EngineFailure, match="failed: ZeroDivisionError"):
+        await session.caption(Frame(pixels=cat))
+
+
 async def test_a_closed_engine_is_told(session, executor, cat):
     executor.shutdown()
     with pytest.raises(EngineError, match="closed"):
