@@ -24,7 +24,7 @@ DETECTION_SIDE = 800
 TEXT_BOX = 0.6
 """Mean probability from which a box is text."""
 LONGEST_SHAPE = 30
-"""Most times longer than wide (or the reverse) that a picture may be: of others, less than a letter is left."""
+"""Most times longer than wide (or the reverse) that a picture is read: of others too little would be left."""
 MAX_LINES = 8
 """Most lines read in one picture, the largest ones."""
 
