@@ -31,6 +31,9 @@ VIDEO_SUFFIXES = frozenset(
 )
 """What counts as a video in a folder; a file named by itself is tried whatever its name."""
 
+_LONGEST_STEM = 200
+"""Bytes of a stem; file systems take 255 a name, and a number, a time and a suffix follow."""
+
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
@@ -47,7 +50,7 @@ def expand_inputs(arguments: Sequence[str]) -> list[Input]:
     for argument in arguments:
         if argument == STDIN or is_url(argument):
             inputs.append(argument)
-        elif Path(argument).is_dir():
+        elif os.path.isdir(argument):  # Path.is_dir raises where this is False
             inputs += _videos_in(argument)
         elif glob.has_magic(argument) and not os.path.lexists(argument):
             inputs += _matches(argument)
@@ -65,7 +68,10 @@ def stem_of(name: str) -> str:
     """A name for files made of this input: its own without folders and suffix."""
     if name == STDIN:
         return "stdin"
-    path = PurePosixPath(unquote(urlsplit(name).path)) if is_url(name) else Path(name)
+    try:
+        path = PurePosixPath(unquote(urlsplit(name).path)) if is_url(name) else Path(name)
+    except ValueError:  # "http://[" for one: it fails on opening
+        return "video"
     return path.stem or "video"
 
 
@@ -75,6 +81,7 @@ def unique_stems(inputs: Sequence[str]) -> list[str]:
     taken = set()
     for given in inputs:
         own = valid_unicode(stem_of(given)).replace("/", "_")
+        own = own.encode()[:_LONGEST_STEM].decode(errors="ignore")
         stem, number = own, 1
         while stem.casefold() in taken:  # some file systems take Clip and clip for one name
             number += 1
@@ -98,7 +105,9 @@ def _videos_in(folder: str) -> list[str]:
     found = [
         entry
         for entry in entries
-        if entry.suffix.lower() in VIDEO_SUFFIXES and not entry.name.startswith(".") and not entry.is_dir()
+        if entry.suffix.lower() in VIDEO_SUFFIXES
+        and not entry.name.startswith(".")
+        and not os.path.isdir(entry)
     ]
     if not found:
         raise InputError(f"{folder}: no video file in this folder", hint="name the files, or a glob")
@@ -106,7 +115,7 @@ def _videos_in(folder: str) -> list[str]:
 
 
 def _matches(pattern: str) -> list[str]:
-    found = [path for path in glob.glob(pattern, recursive=True) if not Path(path).is_dir()]  # noqa: PTH207
+    found = [path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path)]  # noqa: PTH207
     if not found:
         raise InputError(f"{pattern}: no file matches")
     return sorted(found, key=natural_key)

@@ -42,6 +42,11 @@ def test_a_missing_path_stays_so_that_others_go_on() -> None:
     assert expand_inputs(["nowhere.mp4"]) == ["nowhere.mp4"]
 
 
+def test_what_no_path_can_be_stays_so_that_others_go_on() -> None:
+    given = ["x" * 5000, "a/" + "y" * 300 + ".mp4", "nul\0", "http://u:p@[::1/x"]
+    assert expand_inputs(given) == given
+
+
 def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no video file in this folder"):
         expand_inputs([str(tmp_path)])
@@ -70,6 +75,7 @@ def test_urls_are_told_by_their_scheme(text: str, answer: bool) -> None:
         ("-", "stdin"),
         ("https://user:pw@host/path/my%20clip.mp4?token=x", "my clip"),
         ("https://host/", "video"),
+        ("http://u:p@[::1/x", "video"),
     ],
 )
 def test_stems(name: str, stem: str) -> None:
@@ -80,6 +86,11 @@ def test_natural_order_is_total_and_knows_numbers() -> None:
     names = ["a10", "a2", "A2", "a", "2", "10", "a02", "", "b1"]
     assert sorted(names, key=natural_key) == sorted([*names[4:], *names[:4]], key=natural_key)
     assert sorted(["v10", "V9", "v1", "v"], key=natural_key) == ["v", "v1", "V9", "v10"]
+
+
+def test_long_stems_leave_room_for_a_suffix() -> None:
+    for stem in unique_stems([f"{'é' * 500}.mp4", f"{'é' * 500}.mkv"]):
+        assert 190 < len(stem.encode()) <= 203
 
 
 def test_stems_do_not_clash() -> None:
