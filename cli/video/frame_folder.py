@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from cli.clean import valid_unicode
@@ -46,7 +48,12 @@ class FrameFolder:
         """
         path = self._folder / self._name(frame, stem)
         try:
-            with path.open(f"{self._mode}b") as file:
+            file = path.open(f"{self._mode}b")
+        except OSError as error:
+            raise _refused(path, error) from error
+        whole = self._index.tell()
+        try:
+            with file:
                 file.write(frame.encoded(self._encoding))
             width, height = frame.encoded_size(self._encoding)
             line = {
@@ -58,12 +65,16 @@ class FrameFolder:
             }
             self._index.write(json.dumps(line, ensure_ascii=False) + "\n")
         except OSError as error:
+            with suppress(OSError):
+                path.unlink()
+            self._cut(whole)
             raise _refused(path, error) from error
         return path
 
     def close(self) -> None:
-        """Closes the index."""
-        self._index.close()
+        """Closes the index; what of it could not be written was told by `write`."""
+        with suppress(OSError):
+            self._index.close()
 
     def __enter__(self) -> Self:
         return self
@@ -72,6 +83,15 @@ class FrameFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _cut(self, size: int) -> None:
+        """Ends the index after `size` bytes, so that no line in it is half one."""
+        self.close()  # with what its buffer holds
+        path = self._folder / INDEX_NAME
+        with suppress(OSError):
+            os.truncate(path, size)
+        with suppress(OSError):
+            self._index = path.open("a", encoding="utf-8", buffering=1)
 
     def _name(self, frame: Frame, stem: str) -> str:
         """A name that sorts by time; two frames within a millisecond get the digits that tell them apart."""

@@ -1,4 +1,6 @@
 import json
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,25 @@ def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:
     (tmp_path / "index.jsonl").unlink()
     with FrameFolder(tmp_path) as folder, pytest.raises(OutputError, match=r"a-000000\.000\.jpg: exists"):
         folder.write(frame(0), source="a", stem="a")
+
+
+@pytest.mark.parametrize("left", [0, 20])
+def test_a_full_disk_leaves_no_half_picture_and_no_half_line(tmp_path: Path, left: int) -> None:
+    with FrameFolder(tmp_path) as folder:
+        first = folder.write(frame(0), source="a", stem="a")
+        before = (tmp_path / "index.jsonl").read_bytes()
+        room = max(first.stat().st_size, len(before)) if left else 100
+        was = resource.getrlimit(resource.RLIMIT_FSIZE)
+        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room + left, was[1]))
+            with pytest.raises(OutputError, match="too large"):
+                folder.write(frame(1), source="a" * room, stem="a")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, was)
+            signal.signal(signal.SIGXFSZ, ignored)
+    assert (tmp_path / "index.jsonl").read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == [first, tmp_path / "index.jsonl"]
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
