@@ -14,6 +14,7 @@ from protocol.source import Damage, Ended
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from fractions import Fraction
 
     from cli.video.info import VideoInfo
     from cli.video.inputs import Input
@@ -116,6 +117,7 @@ def _sample(reader: Reader, plan: SamplingPlan) -> Iterator[Event]:
         return Frame(pixels=renderer.render(decoded.picture), pts_s=pts_s, captured_at=taken)
 
     events = iter(()) if sampler.done else reader.frames(plan.first_needed)
+    closed_at: Fraction | None = None
     for event in events:
         if isinstance(event, Damage):
             yield event
@@ -124,12 +126,15 @@ def _sample(reader: Reader, plan: SamplingPlan) -> Iterator[Event]:
         if sample is not None:
             yield as_frame(sample)
         if sampler.done:
+            closed_at = None if sample is event else event.pts
             break
     whole = not sampler.done
+    end = reader.end
+    if closed_at is not None:  # by a frame that is no part of the sample
+        end = min(end, closed_at)
     sample = sampler.finish(reader.end)
     if sample is not None:
         yield as_frame(sample)
-    end = reader.end
     if not whole and sampler.next_s is not None:  # the last frame stands for the time up to the next tick
         end = max(end, min(sampler.next_s, reader.info.duration_s or sampler.next_s))
     if plan.end is not None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 MICROSECONDS = 1_000_000
+_LATEST_RECORDING = 2100
 _EARLIEST_RECORDING = 1990  # clocks that were never set say 1904 or 1970
 _TRANSFERS = {
     1: "bt709", 4: "gamma22", 5: "gamma28", 6: "smpte170m", 7: "smpte240m", 8: "linear", 13: "srgb",
@@ -150,10 +151,10 @@ def _recorded_at(container: InputContainer, stream: VideoStream) -> datetime | N
             continue
         try:
             moment = datetime.fromisoformat(text)
-        except ValueError:
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except (ValueError, OverflowError):
             continue
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        if moment.year >= _EARLIEST_RECORDING:
+        if _EARLIEST_RECORDING <= moment.year <= _LATEST_RECORDING:
             return moment
     return None
 

@@ -102,6 +102,23 @@ async def test_the_time_of_recording_is_given(tmp_path: Path) -> None:
     assert [frame.captured_at for frame in frames] == [begun, begun + timedelta(seconds=1)]
 
 
+@pytest.mark.parametrize(
+    "time", ["9999-12-31T23:59:59Z", "2101-01-01T00:00:00Z", "0001-01-01T00:00:00+09:00"]
+)
+async def test_an_absurd_time_of_recording_is_none(tmp_path: Path, time: str) -> None:
+    path = make_clip(tmp_path / "a.mkv", steady(50), metadata={"creation_time": time})
+    frames = [event for event in await events_of(path, SamplingPlan()) if isinstance(event, Frame)]
+    assert [frame.captured_at for frame in frames] == [None, None]
+
+
+async def test_the_frame_that_closes_the_sample_is_no_part_of_it(tmp_path: Path) -> None:
+    path = make_clip(tmp_path / "clip.mp4", [0, 1000, 2000, 3000])
+    for plan in (SamplingPlan(fps=Fraction(60), max_frames=1), SamplingPlan(max_frames=1)):
+        ended = (await events_of(path, plan))[-1]
+        assert isinstance(ended, Ended)
+        assert ended.end_s == 1
+
+
 async def test_what_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         await open_source(str(tmp_path / "none.mp4"), SamplingPlan())
