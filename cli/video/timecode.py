@@ -7,6 +7,8 @@ from fractions import Fraction
 
 from protocol.errors import UsageError
 
+MAX_SECONDS = 10 * 366 * 86_400  # no recording is as long, and larger numbers overflow in FFmpeg
+_MAX_LENGTH = 100
 _TIMECODE = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:[.,]\d*)?|[.,]\d+)", re.ASCII)
 
 
@@ -16,16 +18,20 @@ def parse_timecode(text: str) -> Fraction:
     Raises:
         UsageError: it is none of these, or its minutes or seconds are past 59.
     """
-    match = _TIMECODE.fullmatch(text.strip())
+    match = _TIMECODE.fullmatch(text.strip()) if len(text) <= _MAX_LENGTH else None
     if match is None:
         raise UsageError(
-            f"{text.strip() or 'nothing'}: not a time", hint="write seconds, MM:SS or HH:MM:SS.mmm"
+            f"{text.strip()[:_MAX_LENGTH] or 'nothing'}: not a time",
+            hint="write seconds, MM:SS or HH:MM:SS.mmm",
         )
     hours, minutes, seconds = match.groups()
     whole_seconds = Fraction(seconds.replace(",", ".").rstrip(".") or 0)
     if (minutes is not None and whole_seconds >= 60) or (hours is not None and int(minutes) >= 60):
         raise UsageError(f"{text.strip()}: not a time", hint="minutes and seconds end at 59")
-    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + whole_seconds
+    time = int(hours or 0) * 3600 + int(minutes or 0) * 60 + whole_seconds
+    if time > MAX_SECONDS:
+        raise UsageError(f"{text.strip()}: not a time", hint="it is over ten years")
+    return time
 
 
 def format_timecode(seconds: float | Fraction) -> str:
