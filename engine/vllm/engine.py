@@ -99,6 +99,11 @@ class VllmEngine(Engine):
         loading.cancel()
         with contextlib.suppress(asyncio.CancelledError, EngineError):
             await loading
+            # What listens for replies would take the end of the engine's process for a crash.
+            listener: asyncio.Task[None] | None = getattr(self._llm, "output_handler", None)
+            if listener is not None:
+                listener.cancel()
+                await asyncio.wait([listener])
             with self._log.taking_output() if not self._debug else contextlib.nullcontext():
                 await asyncio.to_thread(self._llm.shutdown)
         self._llm = None
@@ -135,9 +140,7 @@ class VllmEngine(Engine):
         if not self._debug:
             os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
             os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-            logging.getLogger("vllm").addHandler(
-                logging.NullHandler()
-            )  # for what it says before it is set up
+            _mute()  # what it says before it has set up its own logging
         os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # standard output is for captions
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         from vllm import AsyncEngineArgs
@@ -145,6 +148,15 @@ class VllmEngine(Engine):
 
         self._report(f"loading {self._model}")
         self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self._options.engine_arguments(self._model)))
+        if not self._debug:
+            _mute()
+
+
+def _mute() -> None:
+    """Lets vLLM's loggers in this process write nowhere; those of its engine's process write to the log."""
+    logger = logging.getLogger("vllm")
+    logger.handlers = [logging.NullHandler()]
+    logger.propagate = False
 
 
 def _capacity(llm: Any, images: int) -> Capacity:
