@@ -24,7 +24,10 @@ def main() -> None:
     _fill_closed_streams()
     _set_encodings()
     _check_siblings()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code in (EXIT_FAILED, EXIT_INTERRUPTED):
+        _leave_at_once(code)
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -60,6 +63,14 @@ def print_error(message: str, *, label: str = "error") -> None:
     with contextlib.suppress(OSError):  # stderr may be a full disk or a closed pipe
         sys.stderr.write(f"{one_line(label)}: {one_line(message)}\n")
         sys.stderr.flush()
+
+
+def _leave_at_once(code: int) -> None:
+    """Ends without waiting for threads that still load or decode; the outputs are closed already."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _fill_closed_streams() -> None:
