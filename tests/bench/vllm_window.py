@@ -1,7 +1,7 @@
 """What a frame costs on vLLM with windows of 8 to 64 frames: prompt tokens computed over those that are new.
 
-Needs vLLM, and runs the sample model. On a CPU the cache counts in blocks of 32 tokens, no fewer, so up to 31 of
-a prompt are computed again each time.
+Needs vLLM, and runs the sample model. A CPU's cache counts in blocks of at least 32 tokens, so that up to 31
+are computed again each time.
 """
 
 from __future__ import annotations
