@@ -183,7 +183,6 @@ def caption_command(
     )
     vllm = VllmOptions(
         max_images=config.retention.max_video_segments if config.retention else DEFAULT_MAX_VIDEO_SEGMENTS,
-        sessions=1,
         gpu_memory_utilization=gpu_memory_utilization,
         max_model_len=max_model_len,
         dtype=dtype,

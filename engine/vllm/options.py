@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 DEFAULT_MAX_IMAGES = 64
-DEFAULT_SESSIONS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +14,11 @@ class VllmOptions:
 
     Attributes:
         max_images: most frames a session's window may hold.
-        sessions: sessions that are open at once, for the size of the picture cache.
         seed: of the sampling in every session.
         extra: further engine arguments by vLLM's names; they win over all else here.
     """
 
     max_images: int = DEFAULT_MAX_IMAGES
-    sessions: int = DEFAULT_SESSIONS
     gpu_memory_utilization: float | None = None
     max_model_len: int | None = None
     dtype: str | None = None
