@@ -46,7 +46,6 @@ class Network:
             ) from error
         self._session: Any = session
         self._input: str = session.get_inputs()[0].name
-        self.metadata: dict[str, str] = dict(session.get_modelmeta().custom_metadata_map)
 
     def __call__(self, batch: Array) -> Array:
         """The output for `batch`."""
