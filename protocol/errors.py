@@ -7,6 +7,8 @@
     ├── InputError                   a video or picture cannot be read
     ├── OutputError                  a caption cannot be written (disk full, folder gone, file exists)
     ├── EngineError                  an engine cannot be loaded, or broke
+    │   └── SessionLost              the session with a server ended before it was closed
+    ├── FrameRefused                 a server did not answer one frame; the next may be sent
     └── SessionError                 the protocol's own errors; each has the protocol's code
         ├── InvalidRequest      400  bad configuration, picture or message
         ├── NotFound            404  unknown model, or a session that is not there (any more)
@@ -59,6 +61,32 @@ class OutputError(StreamError):
 
 class EngineError(StreamError):
     """An engine is not installed, cannot be loaded, or died."""
+
+
+class SessionLost(EngineError):
+    """A server ended the session, or the connection to it broke; another session may be opened.
+
+    `code` is the one the server gave, None where it gave none.
+    """
+
+    def __init__(self, message: str, *, code: int | None = None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+class FrameRefused(StreamError):
+    """A server did not answer one frame, and the next may be sent.
+
+    `code` is the one the server gave, None where it gave none. With `session_lost` the next frame begins a
+    new session, without the history of this one.
+    """
+
+    def __init__(
+        self, message: str, *, code: int | None = None, session_lost: bool = False, hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.session_lost = session_lost
 
 
 class SessionError(StreamError):

@@ -28,8 +28,13 @@ class Session(ABC):
         Raises:
             SessionError: the protocol's errors. After `Conflict`, `NotFound` or `EngineFailure` the session
                 is of no further use; after the others the next frame may be sent.
+            FrameRefused: a server did not answer this frame; the next may be sent.
             EngineError: the engine itself is gone.
         """
+
+    def shown_size(self, frame: Frame) -> tuple[int, int]:
+        """Width and height of the picture the model was shown of `frame`, once it is captioned."""
+        return frame.size
 
     @abstractmethod
     async def close(self) -> Closed:
@@ -54,6 +59,13 @@ class Engine(ABC):
 
     name: str
     follows_instructions: bool = True
+
+    async def check(self, config: SessionConfig) -> None:  # noqa: B027 - an engine in this process has nothing
+        """Finds out, before any video is opened, whether such sessions could be opened.
+
+        Raises:
+            StreamError: they could not.
+        """
 
     @abstractmethod
     async def open(self, config: SessionConfig) -> Session:
