@@ -31,3 +31,11 @@ UNSPECIFIED_MAX_VIDEO_SEGMENTS: Final = 30
 DEFAULT_MAX_SESSION_TOKENS: Final = 7000
 MIN_SESSION_TOKENS: Final = 1024
 DEFAULT_REPREFILL_THRESHOLD: Final = 0.7
+
+# What a client waits for at most; these are ceilings, not what to expect.
+CLIENT_FRAME_TIMEOUT_S: Final = 1800.0
+"""The answer to a frame."""
+CLIENT_CONTROL_TIMEOUT_S: Final = 30.0
+"""Creating and deleting a session."""
+CLIENT_PING_INTERVAL_S: Final = 20.0
+"""Keepalive pings on a WebSocket."""
