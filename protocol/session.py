@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
+
+from protocol.messages import SERVER_RETENTION
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from protocol.frame import Frame
-    from protocol.messages import Closed, Created, FrameReply, SessionConfig
+    from protocol.messages import Closed, Created, FrameReply, Retention, SessionConfig
 
 
 class Session(ABC):
@@ -49,6 +52,19 @@ class Session(ABC):
         await self.close()
 
 
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """What an engine answers with, once it is loaded.
+
+    Attributes:
+        model: the name a session may be opened with, and the one its `Created` carries.
+        retention: the policy of a session that names none.
+    """
+
+    model: str
+    retention: Retention = SERVER_RETENTION
+
+
 class Engine(ABC):
     """Opens sessions: a model in this process, or a server elsewhere.
 
@@ -66,6 +82,14 @@ class Engine(ABC):
         Raises:
             StreamError: they could not.
         """
+
+    async def load(self) -> ServedModel:
+        """Loads the model, unless that is done, so that the first session need not wait for it.
+
+        Raises:
+            EngineError: it cannot be loaded.
+        """
+        return ServedModel(self.name)
 
     @abstractmethod
     async def open(self, config: SessionConfig) -> Session:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from protocol.messages import SERVER_RETENTION, Closed, Created, FrameReply
-from protocol.session import Engine, Session
+from protocol.session import Engine, ServedModel, Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +51,9 @@ class FakeEngine(Engine):
         self.closed = False
         self._failures = failures or {}
         self._delay_s = delay_s
+
+    async def load(self) -> ServedModel:
+        return ServedModel("fake-1")
 
     async def open(self, config: SessionConfig) -> FakeSession:
         created = Created(

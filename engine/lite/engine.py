@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from protocol.errors import EngineError, InvalidRequest, NotFound
 from protocol.messages import SERVER_RETENTION, Created
-from protocol.session import Engine
+from protocol.session import Engine, ServedModel
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -46,6 +46,11 @@ class LiteEngine(Engine):
         loading.shutdown(wait=False)
         self._closed = False
 
+    async def load(self) -> ServedModel:
+        """See `Engine.load`: waits until the networks are there."""
+        await self._networks()
+        return ServedModel(MODEL)
+
     async def open(self, config: SessionConfig) -> LiteSession:
         """Admits a session, once the networks are loaded.
 
@@ -54,8 +59,6 @@ class LiteEngine(Engine):
             NotFound: `config.model` is not this engine's.
             EngineError: the networks cannot be loaded, or the engine is closed.
         """
-        import asyncio
-
         from engine.lite.describer import Describer
         from engine.lite.session import LiteSession
 
@@ -69,14 +72,19 @@ class LiteEngine(Engine):
                 hint="lite describes and cannot be guided; "
                 "guided output needs a language-model engine (vllm, openai or a NIM)",
             )
-        scene = await asyncio.shield(asyncio.wrap_future(self._scene))
-        reader = None
-        if self._reader is not None:
-            reader = await asyncio.shield(asyncio.wrap_future(self._reader))
+        scene, reader = await self._networks()
         retention = config.retention or SERVER_RETENTION
         created = Created(session_id=uuid4().hex, model=MODEL, fps=config.fps, retention=retention)
         describer = Describer(scene, reader, frames=retention.max_video_segments)
         return LiteSession(created, describer, self._analysis, max_words=config.sampling.max_tokens)
+
+    async def _networks(self) -> tuple[Scene, Reader | None]:
+        import asyncio
+
+        scene = await asyncio.shield(asyncio.wrap_future(self._scene))
+        if self._reader is None:
+            return scene, None
+        return scene, await asyncio.shield(asyncio.wrap_future(self._reader))
 
     async def close(self) -> None:
         """Ends sessions still open, after the frame under analysis; a second call does nothing."""

@@ -36,6 +36,11 @@ async def test_a_session_tells_what_is_in_effect(engine):
     assert other.created.session_id != session.created.session_id
 
 
+async def test_it_loads_without_a_session(engine):
+    served = await engine.load()
+    assert (served.model, served.retention) == ("lite-1", SERVER_RETENTION)
+
+
 def test_what_the_engine_is():
     assert LiteEngine.name == "lite"
     assert LiteEngine.follows_instructions is False
