@@ -39,3 +39,44 @@ CLIENT_CONTROL_TIMEOUT_S: Final = 30.0
 """Creating and deleting a session."""
 CLIENT_PING_INTERVAL_S: Final = 20.0
 """Keepalive pings on a WebSocket."""
+
+# Sizes on the wire, beyond the picture itself.
+MAX_BASE64_BYTES: Final = (MAX_FRAME_BYTES + 2) // 3 * 4
+"""Length of the largest picture as base64."""
+MAX_JSON_BODY_BYTES: Final = MAX_BASE64_BYTES + 256 * 1024
+"""Largest JSON body or text message that can hold a picture: its base64 and an envelope.
+
+The envelope has room for JSON writers that spell every ``/`` as ``\\/``: one character in 64 of base64.
+"""
+MAX_CONFIG_BYTES: Final = 1024 * 1024
+"""Largest JSON that opens a session: prompts and a schema, but no picture. Ours; the contract has none."""
+MAX_WEBSOCKET_MESSAGE_BYTES: Final = 32 * 1024 * 1024
+"""A larger message closes the connection (1009). Up to here a picture that is too large is told so (413)."""
+MAX_QUEUED_BYTES: Final = MAX_FRAME_BYTES
+"""What a WebSocket connection may send ahead before reading stops; the message that crosses it is the last."""
+MIN_QUEUED_BYTES: Final = 1024
+"""The least a message that waits counts for, so that empty ones fill the queue too."""
+
+# Times a server keeps.
+DEFAULT_IDLE_TIMEOUT_S: Final = 900.0
+"""Without a frame for so long, a session opened over WebSocket expires."""
+DEFAULT_REST_IDLE_TIMEOUT_S: Final = 120.0
+"""The same for one opened over REST."""
+DEFAULT_FRAME_TIMEOUT_S: Final = 120.0
+"""A frame that outlives this ends its session for good."""
+SERVER_PING_INTERVAL_S: Final = 20.0
+"""Keepalive pings on a WebSocket."""
+PING_TIMEOUT_S: Final = 20.0
+"""Without a pong for so long after a ping, either side gives the connection up."""
+
+# WebSocket close codes (RFC 6455), as the contract uses them.
+CLOSE_NORMAL: Final = 1000
+"""After `delete`."""
+CLOSE_GOING_AWAY: Final = 1001
+"""The server shuts down."""
+CLOSE_POLICY: Final = 1008
+"""An invalid first message, a session that is not admitted, or one that is missing or dead."""
+CLOSE_TOO_BIG: Final = 1009
+"""A message over `MAX_WEBSOCKET_MESSAGE_BYTES`."""
+CLOSE_INTERNAL_ERROR: Final = 1011
+"""An unexpected failure inside the server, after a fatal 500."""
