@@ -124,5 +124,5 @@ class SessionHost(Protocol):
         ...
 
     async def close(self, session_id: str, *, abort: bool = False) -> CloseOutcome:
-        """Releases a session, after the frame in flight; with `abort` that is cancelled, in the engine too."""
+        """Releases a session after its frame in flight; `abort` cancels that one, in the engine too."""
         ...

@@ -53,7 +53,7 @@ MAX_CONFIG_BYTES: Final = 1024 * 1024
 MAX_WEBSOCKET_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 """A larger message closes the connection (1009). Up to here a picture that is too large is told so (413)."""
 MAX_QUEUED_BYTES: Final = MAX_FRAME_BYTES
-"""What a WebSocket connection may send ahead before reading stops; the message that crosses it is the last."""
+"""What a WebSocket client may send ahead before reading stops; the message that crosses it is the last."""
 MIN_QUEUED_BYTES: Final = 1024
 """The least a message that waits counts for, so that empty ones fill the queue too."""
 

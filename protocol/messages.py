@@ -93,7 +93,7 @@ class Sampling(Message):
         if value is not None:
             try:
                 re.compile(value)
-            except re.error as error:
+            except (re.error, RecursionError, OverflowError) as error:
                 raise ValueError(f"not a regular expression: {error}") from error
         return value
 
