@@ -64,7 +64,7 @@ DEFAULT_REST_IDLE_TIMEOUT_S: Final = 120.0
 """The same for one opened over REST."""
 DEFAULT_FRAME_TIMEOUT_S: Final = 120.0
 """A frame that outlives this ends its session for good."""
-SERVER_PING_INTERVAL_S: Final = 20.0
+PING_INTERVAL_S: Final = 20.0
 """Keepalive pings on a WebSocket."""
 PING_TIMEOUT_S: Final = 20.0
 """Without a pong for so long after a ping, either side gives the connection up."""
