@@ -58,11 +58,11 @@ MIN_QUEUED_BYTES: Final = 1024
 """The least a message that waits counts for, so that empty ones fill the queue too."""
 
 # Times a server keeps.
-DEFAULT_IDLE_TIMEOUT_S: Final = 900.0
+WEBSOCKET_IDLE_TIMEOUT_S: Final = 900.0
 """Without a frame for so long, a session opened over WebSocket expires."""
-DEFAULT_REST_IDLE_TIMEOUT_S: Final = 120.0
+REST_IDLE_TIMEOUT_S: Final = 120.0
 """The same for one opened over REST."""
-DEFAULT_FRAME_TIMEOUT_S: Final = 120.0
+FRAME_TIMEOUT_S: Final = 120.0
 """A frame that outlives this ends its session for good."""
 PING_INTERVAL_S: Final = 20.0
 """Keepalive pings on a WebSocket."""
