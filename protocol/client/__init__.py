@@ -1,0 +1,1 @@
+"""The client of the streaming protocol: sessions on a server elsewhere."""

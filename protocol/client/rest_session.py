@@ -1,0 +1,193 @@
+"""A session over REST: it lives on the server until it is deleted, or has been idle for too long."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
+
+from protocol.client.failures import KEY_HINT, not_admitted, refused
+from protocol.client.frame_encoder import encode_frame
+from protocol.errors import (
+    Conflict,
+    EngineError,
+    EngineFailure,
+    NotFound,
+    SessionError,
+    SessionLost,
+    StreamError,
+    Unavailable,
+)
+from protocol.messages import Closed
+from protocol.server_message import read_closed, read_created, read_error, read_reply
+from protocol.session import Session
+from protocol.wire import config_body, image_body
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+    from protocol.client.answer import Answer
+    from protocol.client.connection import Connection
+    from protocol.frame import Frame
+    from protocol.messages import Created, FrameReply, SessionConfig
+
+    T = TypeVar("T")
+
+PATH = "/v1/streaming/sessions"
+
+_LEAVING_S = 5.0
+"""Told to stop, so long is waited for a session that is being created or deleted, so that none is left."""
+_SESSION_IS_LOST = (404, 409, 500, 502, 503, 504)
+
+
+class RestSession(Session):
+    """See `Session`; make one with `open`. It ends with the first frame that fails; none is sent twice."""
+
+    def __init__(self, created: Created, connection: Connection, warn: Callable[[str], None]) -> None:
+        self.created = created
+        self._connection = connection
+        self._settings = connection.settings
+        self._warn = warn
+        self._path = f"{PATH}/{quote(created.session_id, safe='')}"
+        self._shown_size = (0, 0)
+        self._answered = 0
+        self._last_index = -1
+        self._busy = False
+        self._over: StreamError | None = None  # why no further frame is taken
+        self._closed: Closed | None = None
+
+    @classmethod
+    async def open(
+        cls, connection: Connection, config: SessionConfig, warn: Callable[[str], None]
+    ) -> RestSession:
+        """Creates the session; cancelled meanwhile, deletes it again.
+
+        Args:
+            warn: hears of a session that may not have been released.
+
+        Raises:
+            SessionError: the server does not admit it, or cannot be reached now.
+            EngineError: the server is no such server, or refuses the key.
+        """
+        creating = asyncio.create_task(cls._create(connection, config))
+        try:
+            created = await asyncio.shield(creating)
+        except asyncio.CancelledError:
+            await asyncio.wait({creating}, timeout=_LEAVING_S)
+            if creating.done() and not creating.cancelled() and creating.exception() is None:
+                await cls(creating.result(), connection, warn).close()
+            creating.cancel()
+            raise
+        return cls(created, connection, warn)
+
+    @staticmethod
+    async def _create(connection: Connection, config: SessionConfig) -> Created:
+        body = json.dumps(config_body(config), ensure_ascii=False).encode()
+        answer = await connection.request("POST", PATH, body=body)
+        if not answer.ok:
+            if answer.status in (400, 404, 409, 413, 415, 500, 503):
+                raise not_admitted(connection.address, read_error(answer.status, answer.body))
+            raise refused(connection.address, PATH, answer)
+        try:
+            created = read_created(answer.body)
+        except EngineFailure as error:
+            raise EngineError(f"{connection.address}: {error.message}") from error
+        if not created.session_id:
+            raise EngineError(f"{connection.address}: created a session without an id")
+        return created
+
+    async def caption(self, frame: Frame) -> FrameReply:
+        """See `Session.caption`. Cancelled, the server may go on with the frame until the session is deleted.
+
+        Raises:
+            SessionLost: the server has lost or ended the session, or does not answer.
+            EngineError: it did not answer this frame, or with what makes no sense.
+            Conflict: another frame is under way.
+        """
+        if self._over is not None:
+            raise self._over
+        if self._busy:
+            raise Conflict("another frame of this session is under way")
+        self._busy = True
+        try:
+            body, self._shown_size = await asyncio.to_thread(self._body_of, frame)
+            return self._taken(await self._post(body))
+        except asyncio.CancelledError:
+            self._over = SessionLost("the session was left with a frame under way")
+            raise
+        except EngineError as error:
+            self._over = error
+            raise
+        finally:
+            self._busy = False
+
+    def shown_size(self, frame: Frame) -> tuple[int, int]:  # noqa: ARG002
+        """See `Session.shown_size`; a PNG may have been scaled down to fit."""
+        return self._shown_size
+
+    async def close(self) -> Closed:
+        """Deletes the session, also when cancelled meanwhile."""
+        if self._closed is None:
+            self._closed = Closed(session_id=self.created.session_id, frames=self._answered)
+            failed, self._over = self._over, NotFound("the session is closed")
+            await _to_its_end(self._delete(quiet=failed is not None))
+        return self._closed
+
+    def _body_of(self, frame: Frame) -> tuple[bytes, tuple[int, int]]:
+        data, size = encode_frame(frame, self._settings.frame_encoding)
+        return image_body(data).encode("ascii"), size
+
+    async def _post(self, body: bytes) -> Answer:
+        try:
+            return await self._connection.request(
+                "POST", f"{self._path}/frame", body=body, timeout_s=self._settings.frame_timeout_s
+            )
+        except Unavailable as error:
+            raise SessionLost(error.message, hint=error.hint) from error
+
+    def _taken(self, answer: Answer) -> FrameReply:
+        address = self._connection.address
+        if not answer.ok:
+            said = f"{address}: did not answer a frame ({answer.status}): {answer.reason}"
+            if answer.status in _SESSION_IS_LOST:
+                raise SessionLost(said, code=answer.status)
+            raise EngineError(said, hint=KEY_HINT if answer.status in (401, 403) else "")
+        try:
+            reply = read_reply(answer.body)
+        except EngineFailure as error:
+            raise EngineError(f"{address}: {error.message}") from error
+        if reply.frame_index <= self._last_index:
+            raise EngineError(
+                f"{address}: answered frame {reply.frame_index} after frame {self._last_index}: "
+                "answers are not of the frames they follow"
+            )
+        self._last_index = reply.frame_index
+        self._answered += 1
+        return reply
+
+    async def _delete(self, *, quiet: bool) -> None:
+        """`quiet`: the session is probably gone, so that a failure says nothing new."""
+        address = self._connection.address
+        try:
+            answer = await self._connection.request("DELETE", self._path)
+            if answer.ok:
+                read_closed(answer.body)
+                return
+            why = f"{answer.status}: {answer.reason}"
+        except (SessionError, EngineError) as error:
+            why = error.message.removeprefix(f"{address}: ")
+        if not quiet:
+            self._warn(f"{address}: session {self.created.session_id} may not have been deleted: {why}")
+
+
+async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work`, which goes on for `_LEAVING_S` when the caller is cancelled."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=_LEAVING_S)
+        task.cancel()
+        raise
