@@ -22,13 +22,18 @@ class Capacity:
         context_tokens: longest prompt and reply together.
         trained_positions: positions the model was trained on.
         cache_tokens: tokens whose keys and values fit in memory, all sessions together.
+        block_tokens: tokens in one block of the cache, which a session takes whole.
         images: most pictures in one prompt.
+        waiting_requests: most requests that may stay open between frames: half of those that vLLM runs at a
+            time, since each takes a place from the others.
     """
 
     context_tokens: int
     trained_positions: int
     cache_tokens: int
+    block_tokens: int
     images: int
+    waiting_requests: int
 
     def default_retention(self, max_tokens: int) -> Retention:
         """The server's own policy, with a smaller budget where the model cannot hold the usual one.
@@ -78,7 +83,7 @@ class Capacity:
                 f"max_video_segments ({retention.max_video_segments}) is more than the {self.images} "
                 "pictures this engine takes in one prompt"
             )
-        needed = session + reply
+        needed = math.ceil((session + reply) / self.block_tokens) * self.block_tokens
         if needed > self.cache_tokens:
             raise InvalidRequest(
                 f"a session of {needed} tokens never fits the engine's cache of {self.cache_tokens}"

@@ -13,8 +13,9 @@ from uuid import uuid4
 
 from engine.caption_session import CaptionSession
 from engine.vllm.admission import Capacity
-from engine.vllm.context import VllmContext
+from engine.vllm.context import VllmContext, engine_died
 from engine.vllm.options import VllmOptions
+from engine.vllm.picture_cache import limit_picture_cache
 from engine.vllm.prompt import Prompter
 from engine.vllm.quiet import Log
 from engine.vllm.sizes import TurnSizes
@@ -65,20 +66,34 @@ class VllmEngine(Engine):
         self._loading: asyncio.Task[_Loaded] | None = None
         self._log = Log()
         self._reserved: dict[str, int] = {}
+        self._waiting: set[str] = set()  # sessions that keep a request open between frames
 
     async def open(self, config: SessionConfig) -> CaptionSession:
         """See `Engine.open`; the first call loads the model."""
         if config.model not in (None, self._model):
             raise NotFound(f"no model {config.model!r} here", hint=f"this engine has {self._model!r}")
         loaded = await self._load_once()
+        if self._llm.errored:
+            raise engine_died(self._log.last_error())
         retention = config.retention or loaded.capacity.default_retention(config.sampling.max_tokens)
         needed = loaded.capacity.admit(config, retention, sum(self._reserved.values()))
         created = Created(session_id=uuid4().hex, model=self._model, fps=config.fps, retention=retention)
         self._reserved[created.session_id] = needed
-        context = VllmContext(self._llm, loaded.prompter, loaded.sizes, seed=self._options.seed)
+        resumable = len(self._waiting) < loaded.capacity.waiting_requests
+        if resumable:
+            self._waiting.add(created.session_id)
+        context = VllmContext(
+            self._llm,
+            loaded.prompter,
+            loaded.sizes,
+            seed=self._options.seed,
+            resumable=resumable,
+            last_words=self._log.last_error,
+        )
 
         def release() -> None:
             self._reserved.pop(created.session_id, None)
+            self._waiting.discard(created.session_id)
 
         try:
             return await CaptionSession.open(context, created, config, release)
@@ -123,6 +138,8 @@ class VllmEngine(Engine):
         with self._log.taking_output() if not self._debug else contextlib.nullcontext():
             try:
                 await asyncio.to_thread(self._start)
+            except EngineError:
+                raise
             except ImportError as error:
                 raise EngineError(f"vLLM cannot be imported: {error}", hint=INSTALL) from error
             except Exception as error:
@@ -147,7 +164,9 @@ class VllmEngine(Engine):
         from vllm.v1.engine.async_llm import AsyncLLM
 
         self._report(f"loading {self._model}")
-        self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self._options.engine_arguments(self._model)))
+        config = AsyncEngineArgs(**self._options.engine_arguments(self._model)).create_engine_config()
+        limit_picture_cache(config, self._options)
+        self._llm = AsyncLLM.from_vllm_config(config)
         if not self._debug:
             _mute()
 
@@ -167,6 +186,8 @@ def _capacity(llm: Any, images: int) -> Capacity:
     return Capacity(
         context_tokens=context,
         trained_positions=int(getattr(text, "max_position_embeddings", context)),
-        cache_tokens=int(cache.num_gpu_blocks or 0) * int(cache.block_size),
+        cache_tokens=(int(cache.num_gpu_blocks or 1) - 1) * int(cache.block_size),  # vLLM keeps one block
+        block_tokens=int(cache.block_size),
         images=images,
+        waiting_requests=int(llm.vllm_config.scheduler_config.max_num_seqs) // 2,
     )

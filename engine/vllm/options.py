@@ -14,11 +14,13 @@ class VllmOptions:
 
     Attributes:
         max_images: most frames a session's window may hold.
+        sessions: how many sessions to keep processed pictures for; more than that may be open.
         seed: of the sampling in every session.
         extra: further engine arguments by vLLM's names; they win over all else here.
     """
 
     max_images: int = DEFAULT_MAX_IMAGES
+    sessions: int = 1
     gpu_memory_utilization: float | None = None
     max_model_len: int | None = None
     dtype: str | None = None

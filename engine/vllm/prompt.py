@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from protocol.context import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from protocol.context import Part, Turn
 
@@ -28,8 +28,13 @@ class Prompter:
 
     async def prompt(self, turns: Sequence[Turn]) -> Any:
         """The prompt that has `turns` answered, for `AsyncLLM.generate`."""
-        _, prompt = await self._renderer.render_messages_async(_messages(turns), self._template)
-        return prompt
+        cache = self._renderer.mm_processor_cache
+        messages = _messages(turns, cache.is_cached_item if cache else _never)
+        try:
+            _, prompts = await self._renderer.render_chat_async([messages], self._template)
+        except ValueError:  # another session's picture has pushed one of these out meanwhile
+            _, prompts = await self._renderer.render_chat_async([_messages(turns)], self._template)
+        return prompts[0]
 
     async def length(self, turns: Sequence[Turn]) -> int:
         """Its length in tokens, those of the pictures included; nothing of it is kept."""
@@ -44,13 +49,19 @@ class Prompter:
         return len(self._tokenizer.encode(text, add_special_tokens=False))
 
 
-def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
-    return [{"role": turn.role, "content": [_content(part) for part in turn.parts]} for turn in turns]
+def _never(_: str) -> bool:
+    return False
 
 
-def _content(part: Part) -> dict[str, Any]:
+def _messages(turns: Sequence[Turn], cached: Callable[[str], bool] = _never) -> list[dict[str, Any]]:
+    return [{"role": turn.role, "content": [_content(part, cached) for part in turn.parts]} for turn in turns]
+
+
+def _content(part: Part, cached: Callable[[str], bool]) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     from PIL.Image import fromarray
 
-    return {"type": "image_pil", "image_pil": fromarray(part.frame.pixels), "uuid": part.uuid}
+    # vLLM copies each picture it is given, so one that it has goes by its name alone.
+    picture = None if cached(part.uuid) else fromarray(part.frame.pixels)
+    return {"type": "image_pil", "image_pil": picture, "uuid": part.uuid}

@@ -1,7 +1,6 @@
 """What a frame costs on vLLM with windows of 8 to 64 frames: prompt tokens computed over those that are new.
 
-Needs vLLM, and runs the sample model. A CPU's cache counts in blocks of at least 32 tokens, so that up to 31
-are computed again each time.
+Needs vLLM, and runs the sample model. What is new is a frame's turn and the reply before it.
 """
 
 from __future__ import annotations
@@ -64,17 +63,18 @@ async def measure(engine: VllmEngine, pictures: list[Any], window: int) -> str:
     async with await engine.open(config) as session:
         recorder = Recorder(session._context)
         session._context = recorder
-        for index in range(3 * window + 60):
+        for index in range(4 * window + 60):
             reply = await session.caption(Frame(pixels=pictures[index % len(pictures)]))
             kept.append(len(session._window))
             latencies.append(reply.latency_s or 0.0)
-    warm = recorder.prompts[window:]
-    computed = sum(prompt - cached for prompt, cached in warm) / len(warm)
+    # From the first time that turns leave to the last: whole cycles, so that none counts in part.
+    leaving = [index for index, (before, after) in enumerate(pairwise(kept), start=1) if after < before]
+    cycles = slice(leaving[0], leaving[-1])
+    computed = statistics.fmean(prompt - cached for prompt, cached in recorder.prompts[cycles])
     sizes = [prompt for prompt, _ in recorder.prompts]
-    grown = [after - before for before, after in pairwise(sizes[1:]) if after > before]
-    new = statistics.median(grown)  # a frame's turn and the reply before it
-    fill = sum(kept[window:]) / len(kept[window:]) / window
-    milliseconds = statistics.median(latencies[window:]) * 1000
+    new = statistics.median(after - before for before, after in pairwise(sizes) if after > before)
+    fill = statistics.fmean(kept[cycles]) / window
+    milliseconds = statistics.median(latencies[cycles]) * 1000
     return f"{window:>6}{fill:>10.2f}{new:>8.0f}{computed:>12.1f}{computed / new:>8.2f}{milliseconds:>10.1f}"
 
 

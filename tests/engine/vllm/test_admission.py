@@ -8,7 +8,14 @@ from protocol.messages import Retention, Sampling, SessionConfig
 
 
 def capacity(**changes: int) -> Capacity:
-    usual = {"context_tokens": 32_768, "trained_positions": 32_768, "cache_tokens": 100_000, "images": 64}
+    usual = {
+        "context_tokens": 32_768,
+        "trained_positions": 32_768,
+        "cache_tokens": 100_000,
+        "block_tokens": 16,
+        "images": 64,
+        "waiting_requests": 4,
+    }
     return Capacity(**{**usual, **changes})
 
 
@@ -38,6 +45,12 @@ def test_a_window_that_never_fits_is_invalid_and_one_that_does_not_fit_now_is_un
     assert admit(capacity(cache_tokens=2 * 7024), reserved=7024) == 7024
     with pytest.raises(Unavailable, match=r"beside the sessions open now \(7024 of 14047 are taken\)"):
         admit(capacity(cache_tokens=2 * 7024 - 1), reserved=7024)
+
+
+def test_whole_blocks_are_reserved() -> None:
+    assert admit(capacity(block_tokens=128), max_session_tokens=7000, max_tokens=24) == 55 * 128
+    with pytest.raises(InvalidRequest, match="never fits"):
+        admit(capacity(block_tokens=128, cache_tokens=55 * 128 - 1), max_session_tokens=7000, max_tokens=24)
 
 
 def test_the_default_shrinks_for_a_small_model() -> None:

@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +21,8 @@ from numpy.typing import NDArray
 from engine.vllm.context import VllmContext
 from engine.vllm.engine import VllmEngine
 from engine.vllm.options import VllmOptions
-from protocol.context import Image, Turn
-from protocol.errors import InvalidRequest, NotFound, Unavailable
+from protocol.context import Image, Text, Turn
+from protocol.errors import EngineError, InvalidRequest, NotFound, Unavailable
 from protocol.frame import Frame
 from protocol.messages import FrameReply, Retention, Sampling, SessionConfig
 
@@ -119,6 +120,37 @@ async def test_sessions_side_by_side_do_not_mix(engine: VllmEngine, pictures: li
     assert [[reply.text for reply in each] for each in together] == alone
 
 
+async def test_a_session_without_a_request_kept_open_says_the_same(
+    engine: VllmEngine, pictures: list[NDArray]
+) -> None:
+    """Half as many sessions as vLLM runs requests keep theirs open; those that come later do not."""
+    kept_open = [reply.text for reply in await replies(engine, pictures[:12], config(4))]
+    async with contextlib.AsyncExitStack() as others:
+        for _ in range(4):
+            await others.enter_async_context(await engine.open(config(4)))
+        session = await others.enter_async_context(await engine.open(config(4)))
+        assert not session._context._resumable
+        said = [(await session.caption(Frame(pixels=picture))).text for picture in pictures[:12]]
+    assert said == kept_open
+
+
+async def test_only_what_is_new_is_computed(engine: VllmEngine, pictures: list[NDArray]) -> None:
+    """Between evictions, a prompt is computed from the end of the last reply on, to the token."""
+    async with await engine.open(config(16)) as session:
+        context = session._context
+        computed = []
+        for picture in pictures[:10]:
+            await context.append(Turn("user", (Image(Frame(pixels=picture), uuid4().hex),)))
+            text = ""
+            async with contextlib.aclosing(context.generate(GREEDY)) as deltas:
+                async for delta in deltas:
+                    text += delta.text
+            await context.append(Turn("assistant", (Text(text.strip()),)))
+            computed.append((delta.prompt_tokens or 0) - (delta.cached_tokens or 0))
+    # A turn is 22 tokens, and the end of the reply before it was sampled but never computed.
+    assert set(computed[1:]) == {23}
+
+
 async def test_a_conversation_from_caches_is_one_computed_anew(
     engine: VllmEngine, pictures: list[NDArray]
 ) -> None:
@@ -200,3 +232,22 @@ async def test_admission(engine: VllmEngine) -> None:
     inherited = await engine.open(config(retention=None))
     assert inherited.created.retention == Retention(max_video_segments=8)
     await inherited.close()
+
+
+async def test_an_engine_that_dies_is_noticed(pictures: list[NDArray]) -> None:
+    mortal = VllmEngine(MODEL, OPTIONS)
+    try:
+        sessions = [await mortal.open(config()) for _ in range(2)]
+        for session in sessions:
+            await session.caption(Frame(pixels=pictures[0]))
+        for process in mortal._llm.engine_core.resources.engine_manager.processes:
+            os.kill(process.pid, signal.SIGKILL)
+        for session in sessions:
+            with pytest.raises(EngineError, match="the vLLM engine died"):
+                await session.caption(Frame(pixels=pictures[1]))
+        with pytest.raises(EngineError, match="the vLLM engine died"):
+            await mortal.open(config())
+        for session in sessions:
+            await session.close()
+    finally:
+        await mortal.close()
