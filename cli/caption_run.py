@@ -74,7 +74,7 @@ def run_captions(
         input_count=len(inputs),
         bar=not (stdout_format and sys.stdout.isatty()),  # the two would write over each other
     )
-    opened = engine.make(display.loading)
+    opened = engine.make(display.loading, display.warn)
     if instructed and not opened.follows_instructions:
         display.note(
             f"the {opened.name} engine describes what it sees; it does not follow a prompt or question"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from cli.output.record import CaptionRecord
+from cli.output.record import CaptionRecord, ErrorRecord
 from cli.output.text import clock
 from cli.tally import Tally
 from cli.video.inputs import unique_stems
-from protocol.errors import EngineFailure, InputError
+from protocol.errors import EngineFailure, FrameRefused, InputError
 from protocol.frame import Frame
 from protocol.source import Damage, Ended
 
@@ -35,6 +36,8 @@ async def caption_inputs(
 ) -> Tally:
     """Captions each input in a session of its own; one that fails is reported and the rest go on.
 
+    A server is asked whether it can answer before any input is opened.
+
     Raises:
         OutputError: captions can no longer be written.
         EngineError: the engine is gone.
@@ -43,6 +46,8 @@ async def caption_inputs(
     from cli.video.file_source import open_source
 
     tally = Tally()
+    display.loading(f"waiting for the {engine.name} engine")
+    await engine.check(config)
     for number, (given, stem) in enumerate(zip(inputs, unique_stems(inputs), strict=True), start=1):
         try:
             source = await open_source(given, plan)
@@ -51,12 +56,12 @@ async def caption_inputs(
             tally.failed += 1
             continue
         try:
-            display.loading(f"loading the {engine.name} engine")
+            display.loading(f"waiting for the {engine.name} engine")
             session = await engine.open(config)
             async with session:
                 sinks = outputs.open_for(stem)
                 display.begin(source, number)
-                ended = await caption_source(source, session, engine.name, sinks, display)
+                outcome = await caption_source(source, session, engine.name, sinks, display)
         except InputError as error:
             display.failed(str(error))
             tally.failed += 1
@@ -65,33 +70,51 @@ async def caption_inputs(
             tally.failed += 1
         else:
             tally.done += 1
-            tally.incomplete += bool(ended.damaged or ended.truncated)
+            tally.incomplete += outcome.incomplete
         finally:
             await source.close()
     return tally
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a source that was read to its end went; `refused` counts frames that were not answered."""
+
+    ended: Ended
+    refused: int = 0
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something is missing."""
+        return bool(self.ended.damaged or self.ended.truncated or self.refused)
+
+
 async def caption_source(
     source: Source, session: Session, engine_name: str, sinks: SourceOutputs, display: Display
-) -> Ended:
-    """Captions every frame of `source` and gives how it ended.
+) -> Outcome:
+    """Captions every frame of `source` and gives how it went.
 
     Whatever ends it, the captions so far are written out and the outputs of this source are finished.
 
     Raises:
         InputError: the source cannot be read, or not any further, or no frame of it is asked for.
+        EngineFailure: no frame was answered.
         SessionError: the session is of no further use.
+        EngineError: the engine is gone, or the session with a server is.
         OutputError: captions can no longer be written.
     """
     ended: Ended | None = None
-    answered = 0
+    captions = _Captions(source, session, engine_name)
     try:
         async for event in source.events():
             if isinstance(event, Frame):
-                record = await _caption_frame(event, source, session, engine_name)
-                answered += 1
-                display.caption(record)
-                sinks.write(record)
+                record = await captions.of(event)
+                if isinstance(record, CaptionRecord):
+                    display.caption(record)
+                    sinks.write(record)
+                else:
+                    display.refused(record)
+                    sinks.refused(record)
             elif isinstance(event, Damage):
                 display.damage(source.name, event)
             elif isinstance(event, Ended):
@@ -101,22 +124,57 @@ async def caption_source(
         sinks.finish(ended.end_s if ended else None)
     if ended is None:
         raise InputError(f"{source.name}: the source broke off")
-    if not answered:
+    if not captions.answered:
+        if captions.refused:
+            raise EngineFailure("no frame was answered")
         raise InputError(
             f"{source.name}: no frame in the range asked for", hint=f"it ends at {clock(ended.end_s)}"
         )
-    return ended
+    return Outcome(ended, captions.refused)
 
 
-async def _caption_frame(frame: Frame, source: Source, session: Session, engine_name: str) -> CaptionRecord:
-    submitted = perf_counter()
-    reply = await session.caption(frame)
-    return CaptionRecord.of(
-        frame,
-        reply,
-        source=source.name,
-        engine=engine_name,
-        model=session.created.model,
-        session_id=session.created.session_id,
-        round_trip_s=perf_counter() - submitted,
-    )
+class _Captions:
+    """The records of one source's frames, whichever session answers them.
+
+    Attributes:
+        answered: captions so far.
+        refused: frames that were not answered.
+    """
+
+    def __init__(self, source: Source, session: Session, engine_name: str) -> None:
+        self.answered = 0
+        self.refused = 0
+        self._source = source
+        self._session = session
+        self._engine_name = engine_name
+        self._session_id = session.created.session_id  # of the last caption
+
+    async def of(self, frame: Frame) -> CaptionRecord | ErrorRecord:
+        submitted = perf_counter()
+        try:
+            reply = await self._session.caption(frame)
+        except FrameRefused as error:
+            self.refused += 1
+            return ErrorRecord.of(
+                frame,
+                error,
+                source=self._source.name,
+                engine=self._engine_name,
+                created=self._session.created,
+            )
+        round_trip_s = perf_counter() - submitted
+        created = self._session.created
+        record = CaptionRecord.of(
+            frame,
+            reply,
+            source=self._source.name,
+            frame_index=self.answered,
+            engine=self._engine_name,
+            created=created,
+            history_lost=created.session_id != self._session_id,
+            size=self._session.shown_size(frame),
+            round_trip_s=round_trip_s,
+        )
+        self._session_id = created.session_id
+        self.answered += 1
+        return record

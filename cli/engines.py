@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine.vllm.options import VllmOptions
+    from protocol.client.settings import ClientSettings
     from protocol.session import Engine
 
 ENGINES = ("auto", "lite", "vllm")
@@ -25,21 +26,27 @@ class EngineChoice:
 
     Attributes:
         name: one of `ENGINES`; `auto` is lite until a model is named, then vLLM.
-        model: what to run.
+        model: what to run; of a server elsewhere, what it must serve.
+        remote: how to speak to the server that is to answer, which then takes the place of an engine here.
     """
 
     name: str
     model: str | None
     vllm: VllmOptions
     debug: bool = False
+    remote: ClientSettings | None = None
 
-    def make(self, report: Callable[[str], None]) -> Engine:
-        """The engine, not loaded yet; `report` hears what loading is at.
+    def make(self, report: Callable[[str], None], warn: Callable[[str], None] = lambda _: None) -> Engine:
+        """The engine, not loaded yet; `report` hears what loading is at, `warn` what is odd but no failure.
 
         Raises:
             UsageError: no engine goes by that name, or it does not run that model.
             EngineError: the engine is not installed.
         """
+        if self.remote is not None:
+            from protocol.client.engine import RemoteEngine
+
+            return RemoteEngine(self.remote, warn=warn)
         if self.name not in ENGINES:
             raise UsageError(
                 f"--engine {self.name}: no such engine", hint=f"choose from {', '.join(ENGINES)}"

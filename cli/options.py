@@ -72,6 +72,14 @@ Keyframes = Annotated[
     bool,
     typer.Option("--keyframes", help="Only the video's own keyframes.", rich_help_panel=SAMPLING_PANEL),
 ]
+Loop = Annotated[
+    bool,
+    typer.Option(
+        "--loop",
+        help="Repeat the video, its times going on, until --max-frames or --end.",
+        rich_help_panel=SAMPLING_PANEL,
+    ),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace files that exist.", rich_help_panel=OUTPUT_PANEL)
 ]

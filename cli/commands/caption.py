@@ -44,11 +44,26 @@ from cli.options import (
     Fps,
     Inputs,
     Keyframes,
+    Loop,
     MaxFrames,
     OutputDir,
     Overwrite,
     Quiet,
     Start,
+)
+from cli.remote_options import (
+    ApiKey,
+    Backend,
+    CaCert,
+    ConnectTimeout,
+    FrameEncoding,
+    FrameFormat,
+    FrameTimeout,
+    Insecure,
+    NimUrl,
+    Reconnect,
+    RemoteOptions,
+    Transport,
 )
 from protocol.errors import UsageError
 from protocol.limits import (
@@ -68,6 +83,7 @@ def caption_command(
     max_frames: MaxFrames = None,
     every_frame: EveryFrame = False,
     keyframes: Keyframes = False,
+    loop: Loop = False,
     format_names: Annotated[
         list[str] | None,
         typer.Option(
@@ -114,6 +130,17 @@ def caption_command(
     tensor_parallel_size: TensorParallel = None,
     quantization: Quantization = None,
     vllm_arg: VllmArguments = None,
+    nim_url: NimUrl = None,
+    backend: Backend = None,
+    transport: Transport = None,
+    frame_format: FrameFormat = None,
+    frame_encoding: FrameEncoding = None,
+    api_key: ApiKey = None,
+    ca_cert: CaCert = None,
+    insecure: Insecure = False,
+    reconnect: Reconnect = False,
+    frame_timeout: FrameTimeout = None,
+    connect_timeout: ConnectTimeout = None,
     system_prompt: SystemPrompt = None,
     prompt_file: PromptFile = None,
     question: Question = "",
@@ -134,7 +161,7 @@ def caption_command(
     """Caption INPUT: one complete sentence for each sampled frame.
 
     On a terminal the captions are shown as they are made; in a pipe they are JSON, one object a line.
-    Exit codes: 0 done, 1 failed, 2 usage, 3 done with inputs skipped or damaged, 130 interrupted.
+    Exit codes: 0 done, 1 failed, 2 usage, 3 done with inputs or frames missing, 130 interrupted.
     """
     if debug:
         from cli.logs import show_logs
@@ -156,6 +183,31 @@ def caption_command(
         max_frames=max_frames,
         every_frame=every_frame,
         keyframes=keyframes,
+        loop=loop,
+    )
+    remote = RemoteOptions(
+        nim_url=nim_url,
+        backend=backend,
+        transport=transport,
+        frame_format=frame_format,
+        frame_encoding=frame_encoding,
+        api_key=api_key,
+        ca_cert=ca_cert,
+        insecure=insecure,
+        reconnect=reconnect,
+        frame_timeout_s=frame_timeout,
+        connect_timeout_s=connect_timeout,
+    ).settings(
+        engine,
+        local_only={
+            "--seed": seed,
+            "--gpu-memory-utilization": gpu_memory_utilization,
+            "--max-model-len": max_model_len,
+            "--dtype": dtype,
+            "--tensor-parallel-size": tensor_parallel_size,
+            "--quantization": quantization,
+            "--vllm-arg": vllm_arg or None,
+        },
     )
     prompt = read_text(prompt_file, "--prompt-file") if prompt_file else system_prompt
     config = session_config(
@@ -195,7 +247,7 @@ def caption_command(
         inputs,
         plan,
         config,
-        engine=EngineChoice(engine, model, vllm, debug=debug),
+        engine=EngineChoice(engine, model, vllm, debug=debug, remote=remote),
         formats=format_names or [],
         files=output or [],
         output_dir=output_dir,

@@ -8,11 +8,17 @@ from cli.clean import escape_controls
 from cli.output.writer import Writer
 
 if TYPE_CHECKING:
-    from cli.output.record import CaptionRecord
+    from cli.output.record import CaptionRecord, ErrorRecord
 
 
 class JsonlWriter(Writer):
     """One JSON object a line, UTF-8, every field present; see `stream schema`."""
 
     def write(self, record: CaptionRecord) -> None:
+        self._line(record)
+
+    def refused(self, record: ErrorRecord) -> None:
+        self._line(record)
+
+    def _line(self, record: CaptionRecord | ErrorRecord) -> None:
         self._put(escape_controls(record.model_dump_json()) + "\n")

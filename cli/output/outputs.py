@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from cli.output.record import CaptionRecord
+    from cli.output.record import CaptionRecord, ErrorRecord
     from cli.output.writer import Writer
 
 STDOUT_NAME = "standard output"
@@ -156,6 +156,10 @@ class SourceOutputs:
     def write(self, record: CaptionRecord) -> None:
         """Writes `record` everywhere; one place that fails does not keep it from the others."""
         self._each(lambda writer: writer.write(record))
+
+    def refused(self, record: ErrorRecord) -> None:
+        """Notes a frame that was not answered, where the format has a place for it."""
+        self._each(lambda writer: writer.refused(record))
 
     def finish(self, end_s: float | None) -> None:
         """Ends this input's captions everywhere and closes the files that are its own."""

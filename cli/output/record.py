@@ -1,4 +1,4 @@
-"""The record written for each caption, in JSONL as it is and in CSV and TSV as a row."""
+"""The records: of a caption, in JSONL as it is and in CSV and TSV as a row; of an error, in JSONL only."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from cli.clean import clean, valid_unicode
+from cli.clean import clean, one_line, valid_unicode
 
 if TYPE_CHECKING:
+    from protocol.errors import FrameRefused
     from protocol.frame import Frame
-    from protocol.messages import FrameReply
+    from protocol.messages import Created, FrameReply
 
 
 class CaptionRecord(BaseModel):
@@ -37,6 +38,9 @@ class CaptionRecord(BaseModel):
     engine: str = Field(description="Name of the engine.")
     model: str = Field(description="Name of the model behind it.")
     session_id: str = Field(description="The session that answered; its history ends with it.")
+    history_lost: bool = Field(
+        description="Whether this is the first caption of a session that follows a lost one (--reconnect)."
+    )
     width: int = Field(ge=1, description="Width of the picture the engine was shown, in pixels.")
     height: int = Field(ge=1, description="Height of the picture the engine was shown, in pixels.")
     captured_at: AwareDatetime | None = Field(
@@ -50,16 +54,24 @@ class CaptionRecord(BaseModel):
         reply: FrameReply,
         *,
         source: str,
+        frame_index: int,
         engine: str,
-        model: str,
-        session_id: str,
+        created: Created,
+        history_lost: bool,
+        size: tuple[int, int],
         round_trip_s: float,
     ) -> CaptionRecord:
-        """The record of `reply` to `frame`; the text comes without control sequences."""
+        """The record of `reply` to `frame`; the text comes without control sequences.
+
+        Args:
+            frame_index: counts the captions of `source`, whichever session they are from.
+            created: the session that answered.
+            size: width and height of the picture it was shown.
+        """
         return cls(
             source=valid_unicode(source),
-            frame_index=reply.frame_index,
-            pts_s=None if frame.pts_s is None else round(frame.pts_s, 6),
+            frame_index=frame_index,
+            pts_s=_rounded(frame.pts_s, 6),
             text=clean(reply.text),
             finish_reason=reply.finish_reason,
             token_count=reply.token_count,
@@ -71,10 +83,11 @@ class CaptionRecord(BaseModel):
             inqueue_ms=_rounded(reply.inqueue_ms, 3),
             round_trip_s=round(round_trip_s, 6),
             engine=engine,
-            model=model,
-            session_id=session_id,
-            width=frame.width,
-            height=frame.height,
+            model=valid_unicode(created.model),
+            session_id=valid_unicode(created.session_id),
+            history_lost=history_lost,
+            width=size[0],
+            height=size[1],
             captured_at=frame.captured_at,
         )
 
@@ -83,14 +96,54 @@ class CaptionRecord(BaseModel):
         return self.model_dump(mode="json")
 
 
+class ErrorRecord(BaseModel):
+    """A frame that a server did not answer; the run went on after it."""
+
+    model_config = ConfigDict(frozen=True, title="stream error record")
+
+    type: Literal["error"] = Field("error", description="Kind of record.")
+    source: str = Field(description="The input as it was given; credentials in URLs are masked.")
+    pts_s: float | None = Field(description="The frame's time in seconds from the start of the video.")
+    code: int | None = Field(description="The server's code for what was wrong, where it gave one.")
+    message: str = Field(description="What was wrong, in one line.")
+    session_lost: bool = Field(description="Whether it ended the session, so that another follows.")
+    engine: str = Field(description="Name of the engine.")
+    model: str = Field(description="Name of the model behind it.")
+    session_id: str = Field(description="The session that did not answer.")
+    captured_at: AwareDatetime | None = Field(
+        description="When the picture was taken, in UTC: the file's recording time plus `pts_s`."
+    )
+
+    @classmethod
+    def of(
+        cls, frame: Frame, error: FrameRefused, *, source: str, engine: str, created: Created
+    ) -> ErrorRecord:
+        """The record of what became of `frame` in the session `created`."""
+        return cls(
+            source=valid_unicode(source),
+            pts_s=_rounded(frame.pts_s, 6),
+            code=error.code,
+            message=one_line(str(error)),
+            session_lost=error.session_lost,
+            engine=engine,
+            model=valid_unicode(created.model),
+            session_id=valid_unicode(created.session_id),
+            captured_at=frame.captured_at,
+        )
+
+
 FIELDS = tuple(CaptionRecord.model_fields)
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of one line of JSONL output."""
+    """The JSON Schema of one line of JSONL output: a caption, or an error; its `type` says which."""
+    caption, error = (kind.model_json_schema(mode="serialization") for kind in (CaptionRecord, ErrorRecord))
+    for schema in (caption, error):
+        schema["required"].insert(0, "type")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **CaptionRecord.model_json_schema(mode="serialization"),
+        "title": "stream record",
+        "oneOf": [caption, error],
     }
 
 

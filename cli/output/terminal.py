@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from rich.progress import Task
     from rich.status import Status
 
-    from cli.output.record import CaptionRecord
+    from cli.output.record import CaptionRecord, ErrorRecord
     from protocol.source import Damage, Ended, Source
+
+_MOST_REASONS = 20
+"""Different reasons told for unanswered frames; a server that words each differently is counted only."""
 
 
 class Display:
@@ -61,6 +64,8 @@ class Display:
         self._started = 0.0
         self._frames = 0
         self._damage_shown = False
+        self._refusals: set[str] = set()
+        self._refused = 0
 
     def loading(self, what: str) -> None:
         """Something takes a while before the first frame; shown until `begin` or `end`."""
@@ -74,6 +79,7 @@ class Display:
         """`source`, the input of that number, is about to be read."""
         self._stop_status()
         self._source, self._frames, self._damage_shown = source, 0, False
+        self._refusals, self._refused = set(), 0
         self._started = perf_counter()
         if self._input_count > 1 and (self._summary or self._show_captions):
             heading = f"{one_line(source.name)}  ({number} of {self._input_count})"
@@ -112,6 +118,18 @@ class Display:
             where = "" if event.pts_s is None else f" at {clock(event.pts_s)}"
             self.warn(f"{source_name}: {event.detail}{where}; going on after it")
 
+    def refused(self, record: ErrorRecord) -> None:
+        """A frame was not answered. Each reason is told when it first comes, the count in the end."""
+        self._refused += 1
+        if record.message not in self._refusals and len(self._refusals) < _MOST_REASONS:
+            self._refusals.add(record.message)
+            code = "" if record.code is None else f" ({record.code})"
+            going_on = "going on in a new session" if record.session_lost else "going on"
+            self.warn(
+                f"{record.source}: frame at {clock(record.pts_s)} not answered{code}: "
+                f"{record.message}; {going_on}"
+            )
+
     def end(self, ended: Ended | None, files: Sequence[str] = ()) -> None:
         """The source begun last has ended, or was broken off (None); its captions are in `files`."""
         self._stop_status()
@@ -128,6 +146,8 @@ class Display:
             self.warn(f"{name}: ends early, at {ended.end_s:.1f} s{declared}")
         if ended and ended.damaged > 1:
             self.warn(f"{name}: {ended.damaged} damaged packets were skipped")
+        if self._refused > 1:
+            self.warn(f"{name}: {self._refused} frames were not answered")
         if self._summary and self._frames:
             self._print_summary(name, ended, files)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, TextIO
 from protocol.errors import OutputError
 
 if TYPE_CHECKING:
-    from cli.output.record import CaptionRecord
+    from cli.output.record import CaptionRecord, ErrorRecord
 
 
 class Writer(ABC):
@@ -36,6 +36,13 @@ class Writer(ABC):
         Raises:
             OutputError: the disk is full, or the file is gone.
             BrokenPipeError: whoever read the stream has left.
+        """
+
+    def refused(self, record: ErrorRecord) -> None:  # noqa: B027 - most formats have no place for it
+        """A frame was not answered, at its time among the captions.
+
+        Raises:
+            OutputError, BrokenPipeError: see `write`.
         """
 
     def finish(self, end_s: float | None) -> None:  # noqa: B027 - most formats have nothing to finish

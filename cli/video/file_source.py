@@ -105,6 +105,16 @@ class FileSource:
             self._queue.finish(ended)
 
 
+def _passes(reader: Reader, plan: SamplingPlan) -> Iterator[Decoded | Damage]:
+    """What `reader` reads; with `plan.loop` again and again, until a pass has no picture in it."""
+    yield from reader.frames(plan.first_needed)
+    ended = None
+    while plan.loop and reader.end != ended:
+        ended = reader.end
+        reader.rewind()
+        yield from reader.frames()
+
+
 def _sample(reader: Reader, plan: SamplingPlan) -> Iterator[Event]:
     """Frames that `plan` wants of the video, with its damage and its end."""
     sampler = plan.sampler()
@@ -112,11 +122,12 @@ def _sample(reader: Reader, plan: SamplingPlan) -> Iterator[Event]:
     recorded_at = reader.info.recorded_at
 
     def as_frame(decoded: Decoded) -> Frame:
-        pts_s = float(decoded.pts)
-        taken = recorded_at + timedelta(seconds=pts_s) if recorded_at is not None else None
-        return Frame(pixels=renderer.render(decoded.picture), pts_s=pts_s, captured_at=taken)
+        taken = None
+        if recorded_at is not None:
+            taken = recorded_at + timedelta(seconds=float(decoded.pts - decoded.shift))
+        return Frame(pixels=renderer.render(decoded.picture), pts_s=float(decoded.pts), captured_at=taken)
 
-    events = iter(()) if sampler.done else reader.frames(plan.first_needed)
+    events = iter(()) if sampler.done else _passes(reader, plan)
     closed_at: Fraction | None = None
     for event in events:
         if isinstance(event, Damage):

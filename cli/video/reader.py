@@ -36,16 +36,20 @@ _STEPS_BACK_S = (0, 5, 20)
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A frame that is shown from `pts` (seconds from zero) for about `duration` seconds."""
+    """A frame that is shown from `pts` (seconds from zero) for about `duration` seconds.
+
+    `shift` is how much of `pts` comes from having read the video before.
+    """
 
     picture: VideoFrame
     pts: Fraction
     duration: Fraction
     keyframe: bool
+    shift: Fraction = Fraction(0)
 
 
 class Reader:
-    """One video, read once. All of it happens in the calling thread, which FFmpeg may block for long.
+    """One video, read once or again and again, in the calling thread, which FFmpeg may block for long.
 
     Attributes:
         name: the input as the person gave it, credentials masked.
@@ -65,6 +69,7 @@ class Reader:
         self.frames_decoded = 0
         self.damaged = 0
         self.end = Fraction(0)
+        self._shift = Fraction(0)
         self._seen: deque[Decoded | Damage] = deque()
         self._container: InputContainer | None = None
         self._input = OpenInput(given, stopped)
@@ -86,7 +91,8 @@ class Reader:
     def frames(self, start: Fraction = Fraction(0)) -> Iterator[Decoded | Damage]:
         """Frames in the order of their times, none before zero, and what could not be read in between.
 
-        Begins with a keyframe at or before `start`, or with the first frame. Call it once.
+        Begins with a keyframe at or before `start`, or with the first frame. Call it once, and once more
+        after each `rewind`.
 
         Raises:
             InputError: reading broke off.
@@ -94,8 +100,19 @@ class Reader:
         if start > 0 and _SEEKABLE.intersection(self.info.container.split(",")):
             self._seek(start)
         for event in chain(self._seen, self._events):
-            if isinstance(event, Damage) or event.pts >= 0:
+            if isinstance(event, Damage) or event.pts >= event.shift:
                 yield event
+
+    def rewind(self) -> None:
+        """Goes back to the beginning. Times go on from where the last picture left the screen, counts too.
+
+        Raises:
+            InputError: it cannot be opened again.
+        """
+        decoded, damaged = self.frames_decoded, self.damaged
+        self._shift = self.end
+        self._open()
+        self.frames_decoded, self.damaged = decoded, damaged
 
     def truncated(self) -> bool:
         """Whether a video that was read to its end ends well short of what it declares."""
@@ -224,9 +241,10 @@ class Reader:
         dts = None if picture.dts is None else picture.dts * base
         pts = None if picture.pts is None or (self._only_dts and dts is not None) else picture.pts * base
         time, duration = self._clock.place(pts, dts, picture.duration * base if picture.duration else None)
+        time += self._shift
         self.frames_decoded += 1
         self.end = time + duration
-        return Decoded(picture, time, duration, picture.key_frame)
+        return Decoded(picture, time, duration, picture.key_frame, self._shift)
 
     def _damage(self, packets: int) -> Damage:
         what = "1 packet" if packets == 1 else f"{packets} packets"

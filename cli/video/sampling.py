@@ -33,6 +33,7 @@ class SamplingPlan:
         start: seconds; ticks or frames before it are left out.
         end: seconds; ticks or frames from it on are left out. None: to the end.
         max_frames: most frames taken. None: all.
+        loop: the video follows itself, its times going on, until `end` or `max_frames`, one of which is set.
     """
 
     mode: Literal["rate", "every", "keyframes"] = "rate"
@@ -40,6 +41,7 @@ class SamplingPlan:
     start: Fraction = Fraction(0)
     end: Fraction | None = None
     max_frames: int | None = None
+    loop: bool = False
 
     @classmethod
     def of(
@@ -51,6 +53,7 @@ class SamplingPlan:
         max_frames: int | None = None,
         every_frame: bool = False,
         keyframes: bool = False,
+        loop: bool = False,
     ) -> SamplingPlan:
         """The plan that the command line's options describe.
 
@@ -64,6 +67,8 @@ class SamplingPlan:
         rate = Fraction(DEFAULT_FPS) if fps is None else _parse_fps(fps)
         if max_frames is not None and max_frames < 1:
             raise UsageError(f"--max-frames {max_frames}: at least 1 is needed")
+        if loop and max_frames is None and end is None:
+            raise UsageError("--loop has no end of its own", hint="add --max-frames or --end")
         first = parse_timecode(start) if start is not None else Fraction(0)
         last = parse_timecode(end) if end is not None else None
         if last is not None and last <= first:
@@ -71,7 +76,7 @@ class SamplingPlan:
         mode: Literal["rate", "every", "keyframes"] = (
             "every" if every_frame else "keyframes" if keyframes else "rate"
         )
-        return cls(mode, rate, first, last, max_frames)
+        return cls(mode, rate, first, last, max_frames, loop)
 
     @property
     def first_needed(self) -> Fraction:
@@ -80,7 +85,7 @@ class SamplingPlan:
 
     def span(self, duration: Fraction | None) -> Fraction | None:
         """Seconds that are read of a video of `duration` seconds; None if that is unknown."""
-        if duration is None:
+        if duration is None or self.loop:
             return self.end - self.start if self.end is not None else None
         stop = duration if self.end is None else min(duration, self.end)
         return max(Fraction(0), stop - self.start)
@@ -90,6 +95,8 @@ class SamplingPlan:
 
         An estimate, since what a file says of itself is one; None if there is nothing to estimate from.
         """
+        if self.loop and self.end is None:
+            return self.max_frames
         span = self.span(duration)
         if span is None or self.mode == "keyframes":
             return None

@@ -29,6 +29,7 @@ def record(pts_s: float | None, text: str, *, source: str = "clip.mp4", **change
         "engine": "lite",
         "model": "lite-1",
         "session_id": "sess-1",
+        "history_lost": False,
         "width": 640,
         "height": 360,
         "captured_at": None if pts_s is None else RECORDED_AT + timedelta(seconds=pts_s),

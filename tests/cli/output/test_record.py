@@ -7,10 +7,13 @@ import jsonschema
 import numpy as np
 import pytest
 
-from cli.output.record import FIELDS, CaptionRecord, json_schema
+from cli.output.record import FIELDS, CaptionRecord, ErrorRecord, json_schema
+from protocol.errors import FrameRefused
 from protocol.frame import Frame
-from protocol.messages import FrameReply
+from protocol.messages import SERVER_RETENTION, Created, FrameReply
 from tests.cli.output.records import record
+
+CREATED = Created(session_id="s", model="m", fps=1, retention=SERVER_RETENTION)
 
 
 def test_a_record_says_what_was_said_of_which_frame() -> None:
@@ -21,14 +24,22 @@ def test_a_record_says_what_was_said_of_which_frame() -> None:
     )
     reply = FrameReply(frame_index=4, text=" \x1b[1mA sign.\x1b[0m", token_count=2, latency_s=0.1234567891)
     made = CaptionRecord.of(
-        frame, reply, source="a\udcff.mp4", engine="lite", model="m", session_id="s", round_trip_s=0.2
+        frame,
+        reply,
+        source="a\udcff.mp4",
+        frame_index=7,
+        engine="lite",
+        created=CREATED,
+        history_lost=False,
+        size=(640, 360),
+        round_trip_s=0.2,
     )
     line = json.loads(made.model_dump_json())
     assert tuple(line) == FIELDS
     assert line == {
         "type": "caption",
         "source": "a\ufffd.mp4",
-        "frame_index": 4,
+        "frame_index": 7,
         "pts_s": 0.333333,
         "text": "A sign.",
         "finish_reason": "stop",
@@ -43,6 +54,7 @@ def test_a_record_says_what_was_said_of_which_frame() -> None:
         "engine": "lite",
         "model": "m",
         "session_id": "s",
+        "history_lost": False,
         "width": 640,
         "height": 360,
         "captured_at": "2024-01-02T03:04:05Z",
@@ -50,11 +62,34 @@ def test_a_record_says_what_was_said_of_which_frame() -> None:
     jsonschema.validate(line, json_schema(), format_checker=jsonschema.FormatChecker())
 
 
+def test_the_record_of_an_error_says_which_frame_got_no_caption() -> None:
+    frame = Frame(pixels=np.zeros((36, 64, 3), np.uint8), pts_s=2 / 3)
+    error = FrameRefused("too\nlarge", code=413, hint="scale it")
+    made = ErrorRecord.of(frame, error, source="a.mp4", engine="nim", created=CREATED)
+    line = json.loads(made.model_dump_json())
+    assert line == {
+        "type": "error",
+        "source": "a.mp4",
+        "pts_s": 0.666667,
+        "code": 413,
+        "message": "too large; scale it",
+        "session_lost": False,
+        "engine": "nim",
+        "model": "m",
+        "session_id": "s",
+        "captured_at": None,
+    }
+    jsonschema.validate(line, json_schema(), format_checker=jsonschema.FormatChecker())
+
+
 def test_the_schema_is_valid_and_asks_for_every_field() -> None:
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert set(schema["required"]) | {"type"} == set(FIELDS)
-    assert all(part.get("description") for part in schema["properties"].values())
+    caption, error = schema["oneOf"]
+    assert set(caption["required"]) == set(FIELDS)
+    assert set(error["required"]) == set(ErrorRecord.model_fields)
+    for kind in (caption, error):
+        assert all(part.get("description") for part in kind["properties"].values())
 
 
 @pytest.mark.parametrize(
