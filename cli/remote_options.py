@@ -148,20 +148,25 @@ class RemoteOptions:
     connect_timeout_s: float | None = None
 
     def settings(
-        self, engine: str, *, local_only: Mapping[str, object] | None = None
+        self,
+        engine: str,
+        *,
+        local_only: Mapping[str, object] | None = None,
+        url_option: str = "--nim-url",
     ) -> ClientSettings | None:
         """How to speak to the server that is asked for; None if an engine in this process is.
 
         Args:
             engine: what ``--engine`` says; any but `auto` wins over the environment's server.
             local_only: values, by their options, that only an engine in this process could follow.
+            url_option: what gave `nim_url`.
 
         Raises:
             UsageError: options contradict each other.
         """
         if self.nim_url is not None and engine != "auto":
             raise UsageError(f"--nim-url and --engine {engine} exclude each other")
-        source = URL_VARIABLE if self.nim_url is None else "--nim-url"
+        source = URL_VARIABLE if self.nim_url is None else url_option
         url = self.nim_url
         if url is None and engine == "auto":
             url = os.environ.get(URL_VARIABLE) or None
