@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from protocol.errors import NotFound
 from protocol.messages import SERVER_RETENTION, Closed, Created, FrameReply
 from protocol.session import Engine, ServedModel, Session
 
@@ -16,20 +17,42 @@ if TYPE_CHECKING:
 
 
 class FakeSession(Session):
-    """Replies ``frame <index> at <pts>``, or raises what `failures` holds for that index."""
+    """Replies ``frame <index> at <pts>``, or raises what `failures` holds for that index.
 
-    def __init__(self, created: Created, failures: Mapping[int, BaseException], delay_s: float) -> None:
+    With a `gate` each frame tells `reached` that it is there, and waits until the gate opens. `cancelled`
+    counts frames that were given up meanwhile.
+    """
+
+    def __init__(
+        self,
+        created: Created,
+        failures: Mapping[int, BaseException],
+        delay_s: float,
+        gate: asyncio.Event | None = None,
+        reached: asyncio.Event | None = None,
+    ) -> None:
         self.created = created
         self.closed = False
+        self.cancelled = 0
         self._failures = failures
         self._delay_s = delay_s
+        self._gate = gate
+        self._reached = reached
         self._index = 0
 
     async def caption(self, frame: Frame) -> FrameReply:
         assert not self.closed
         index = self._index
         self._index += 1
-        await asyncio.sleep(self._delay_s)
+        try:
+            if self._reached is not None:
+                self._reached.set()
+            if self._gate is not None:
+                await self._gate.wait()
+            await asyncio.sleep(self._delay_s)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
         if index in self._failures:
             raise self._failures[index]
         text = f"frame {index} at {frame.pts_s}"
@@ -41,11 +64,22 @@ class FakeSession(Session):
 
 
 class FakeEngine(Engine):
-    """Opens `FakeSession`s and keeps them in `sessions`."""
+    """Opens `FakeSession`s and keeps them in `sessions`.
+
+    With `gated`, frames wait until `gate` is set, and `reached` is set once one does.
+    """
 
     name = "fake"
 
-    def __init__(self, *, failures: Mapping[int, BaseException] | None = None, delay_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        failures: Mapping[int, BaseException] | None = None,
+        delay_s: float = 0.0,
+        gated: bool = False,
+    ) -> None:
+        self.gate = asyncio.Event() if gated else None
+        self.reached = asyncio.Event()
         self.sessions: list[FakeSession] = []
         self.configs: list[SessionConfig] = []
         self.closed = False
@@ -56,13 +90,15 @@ class FakeEngine(Engine):
         return ServedModel("fake-1")
 
     async def open(self, config: SessionConfig) -> FakeSession:
+        if config.model not in (None, "fake-1"):
+            raise NotFound(f"no model {config.model!r} here")
         created = Created(
             session_id=f"fake-{len(self.sessions)}",
             model="fake-1",
             fps=config.fps,
             retention=config.retention or SERVER_RETENTION,
         )
-        session = FakeSession(created, self._failures, self._delay_s)
+        session = FakeSession(created, self._failures, self._delay_s, self.gate, self.reached)
         self.sessions.append(session)
         self.configs.append(config)
         return session
