@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 COMMANDS = {
     "caption": "cli.commands.caption:caption_command",
     "frames": "cli.commands.frames:frames_command",
+    "ping": "cli.commands.ping:ping_command",
     "probe": "cli.commands.probe:probe_command",
+    "serve": "cli.commands.serve:serve_command",
     "schema": "cli.commands.schema:schema_command",
 }
 _SETTINGS: dict[str, Any] = {

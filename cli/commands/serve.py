@@ -1,0 +1,126 @@
+"""`stream serve`: the streaming-session protocol over HTTP and WebSocket."""
+
+from __future__ import annotations
+
+from cli.engine_options import (
+    Dtype,
+    EngineName,
+    EvictionPolicy,
+    GpuMemory,
+    MaxModelLen,
+    MaxSessionTokens,
+    MaxTextTokens,
+    Model,
+    Quantization,
+    ReprefillThreshold,
+    Seed,
+    TensorParallel,
+    VllmArguments,
+)
+from cli.server_options import (
+    AllowHost,
+    AllowOrigin,
+    ApiKey,
+    CertFile,
+    Debug,
+    DrainTimeout,
+    FrameTimeout,
+    Host,
+    IdleTimeout,
+    KeyFile,
+    MaxSessions,
+    MaxVideoSegments,
+    Port,
+    Quiet,
+    RestIdleTimeout,
+    Streaming,
+)
+from protocol.limits import (
+    DEFAULT_MAX_VIDEO_SEGMENTS,
+    FRAME_TIMEOUT_S,
+    REST_IDLE_TIMEOUT_S,
+    WEBSOCKET_IDLE_TIMEOUT_S,
+)
+
+
+def serve_command(
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    ssl_certfile: CertFile = None,
+    ssl_keyfile: KeyFile = None,
+    drain_timeout: DrainTimeout = 30.0,
+    streaming: Streaming = True,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    api_key: ApiKey = None,
+    allow_origin: AllowOrigin = None,
+    allow_host: AllowHost = None,
+    max_sessions: MaxSessions = 64,
+    idle_timeout: IdleTimeout = WEBSOCKET_IDLE_TIMEOUT_S,
+    rest_idle_timeout: RestIdleTimeout = REST_IDLE_TIMEOUT_S,
+    frame_timeout: FrameTimeout = FRAME_TIMEOUT_S,
+    engine: EngineName = "auto",
+    model: Model = None,
+    seed: Seed = None,
+    gpu_memory_utilization: GpuMemory = None,
+    max_model_len: MaxModelLen = None,
+    dtype: Dtype = None,
+    tensor_parallel_size: TensorParallel = None,
+    quantization: Quantization = None,
+    vllm_arg: VllmArguments = None,
+    max_video_segments: MaxVideoSegments = None,
+    max_session_tokens: MaxSessionTokens = None,
+    max_text_tokens: MaxTextTokens = None,
+    eviction_policy: EvictionPolicy = None,
+    reprefill_threshold: ReprefillThreshold = None,
+) -> int:
+    """Serve captions to other programs: sessions over WebSocket and REST, as NVIDIA's Cosmos NIM has them.
+
+    The address is written to standard error; /v1/health/ready answers 200 once the engine is loaded.
+    Ctrl-C or SIGTERM lets frames in flight finish. Exit codes: 0 stopped, 1 failed, 2 usage, 130 told twice.
+    """
+    from cli.engines import EngineChoice, vllm_arguments
+    from cli.serving import Serving
+    from engine.vllm.options import VllmOptions
+
+    choice = EngineChoice(
+        engine,
+        model,
+        VllmOptions(
+            max_images=max_video_segments or DEFAULT_MAX_VIDEO_SEGMENTS,
+            gpu_memory_utilization=gpu_memory_utilization,
+            max_model_len=max_model_len,
+            dtype=dtype,
+            tensor_parallel_size=tensor_parallel_size,
+            quantization=quantization,
+            seed=seed,
+            extra=vllm_arguments(vllm_arg or []),
+        ),
+        debug=debug,
+    )
+    serving = Serving(
+        engine=choice,
+        host=host,
+        port=port,
+        certfile=ssl_certfile,
+        keyfile=ssl_keyfile,
+        drain_timeout_s=drain_timeout,
+        streaming=streaming,
+        quiet=quiet,
+        debug=debug,
+        api_key=api_key,
+        allowed_origins=allow_origin or [],
+        allowed_hosts=allow_host or [],
+        max_sessions=max_sessions,
+        idle_timeout_s=idle_timeout,
+        rest_idle_timeout_s=rest_idle_timeout,
+        frame_timeout_s=frame_timeout,
+        retention={
+            "max_video_segments": max_video_segments,
+            "max_session_tokens": max_session_tokens,
+            "max_text_tokens": max_text_tokens,
+            "eviction_policy": eviction_policy,
+            "reprefill_threshold": reprefill_threshold,
+        },
+    )
+    return serving.run()

@@ -1,0 +1,132 @@
+"""A server on a real socket, in the test's own event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from PIL import Image
+from websockets.asyncio.client import connect
+
+from protocol.server.app import create_app
+from protocol.server.engine_host import EngineHost
+from protocol.server.metrics import Metrics
+from protocol.server.readiness import Readiness
+from protocol.server.server import Server, listen
+from protocol.server.settings import ServerSettings
+from protocol.server.websocket import WebSocketEndpoint
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from websockets.asyncio.client import ClientConnection
+
+    from protocol.session import Engine
+
+PROMPT = {"system_prompt": "Describe the frame."}
+
+
+def picture(width: int = 64, height: int = 48, kind: str = "JPEG", **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    Image.linear_gradient("L").resize((width, height)).convert("RGB").save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+@dataclass
+class Running:
+    """A running server and what it stands on."""
+
+    port: int
+    engine: Engine
+    host: EngineHost
+    readiness: Readiness
+    endpoint: WebSocketEndpoint
+    metrics: Metrics
+    server: Server
+    client: httpx.AsyncClient
+    scheme: str = "http"
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    def websocket(self, path: str = "/v1/streaming/ws", **options: Any) -> connect:
+        options = {"compression": None, "max_size": None, "proxy": None, **options}
+        return connect(f"{self.url.replace('http', 'ws')}{path}", **options)
+
+    def count(self, name: str, **labels: str) -> float:
+        """A counter's value."""
+        found = self.metrics._registry.get_sample_value(name, labels)
+        return found or 0.0
+
+    async def create(self, **fields: Any) -> str:
+        """Opens a session over REST."""
+        answer = await self.client.post("/v1/streaming/sessions", json={**PROMPT, **fields})
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["session_id"])
+
+    async def send(self, session_id: str, image: bytes, kind: str = "image/jpeg") -> httpx.Response:
+        """A raw frame over REST."""
+        path = f"/v1/streaming/sessions/{session_id}/frame"
+        return await self.client.post(path, content=image, headers={"Content-Type": kind})
+
+
+@contextlib.asynccontextmanager
+async def running(
+    engine: Engine,
+    *,
+    host: dict[str, Any] | None = None,
+    ready: bool = True,
+    hosted: bool = True,
+    **settings: Any,
+) -> AsyncIterator[Running]:
+    """A server over `engine`; `host` goes to its `EngineHost`, the rest to its settings."""
+    told = ServerSettings(**settings)
+    metrics = Metrics()
+    readiness = Readiness(await engine.load() if ready else None)
+    sessions = EngineHost(engine, observer=metrics, **(host or {}))
+    metrics.watch_sessions(lambda: sessions.open_sessions)
+    beneath = sessions if hosted else None
+    endpoint = WebSocketEndpoint(beneath, readiness, metrics, told)
+    server = Server(create_app(beneath, readiness, told, metrics, endpoint))
+    sockets = listen("127.0.0.1", 0)
+    port = sockets[0].getsockname()[1]
+    serving = asyncio.create_task(server.serve(sockets))
+    client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False)
+    try:
+        async with client:
+            yield Running(port, engine, sessions, readiness, endpoint, metrics, server, client)
+    finally:
+        endpoint.shut_down()
+        await endpoint.wait_closed(5)
+        server.should_exit = True
+        await serving
+        await sessions.shut_down()
+        await engine.close()
+
+
+async def say(socket: ClientConnection, **message: Any) -> dict[str, Any]:
+    """Sends a JSON message and gives the answer."""
+    await socket.send(json.dumps(message))
+    return await hear(socket)
+
+
+async def hear(socket: ClientConnection) -> dict[str, Any]:
+    """The next message."""
+    answer: dict[str, Any] = json.loads(await socket.recv())
+    return answer
+
+
+def error(answer: httpx.Response, code: int) -> str:
+    """The message of a REST error, which must have the protocol's shape and `code`."""
+    assert answer.status_code == code, answer.text
+    body = answer.json()
+    assert set(body) == {"error"}
+    assert set(body["error"]) == {"message", "code"}
+    assert body["error"]["code"] == code
+    return str(body["error"]["message"])
