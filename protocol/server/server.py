@@ -87,6 +87,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
                 absent = error  # localhost is ::1 by name also where that is switched off
                 sockets.pop().close()
                 continue
+            bound.listen(BACKLOG)  # from here on clients may come; they wait until they are served
             port = bound.getsockname()[1]
     except BaseException:
         for each in sockets:
