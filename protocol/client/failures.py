@@ -50,8 +50,11 @@ def unreachable(
         return Unavailable(
             f"{address}: cannot be reached within {timeout_s:g} s", hint="check host, port and network"
         )
-    if first(httpx.RemoteProtocolError) and "disconnected" not in str(error):
-        return EngineError(f"{address}: does not speak HTTP", hint="if it speaks TLS, write https://")
+    tls_hint = "" if address.secure else "if it speaks TLS, write https://"
+    if first(httpx.RemoteProtocolError):
+        if "disconnected" in str(error):
+            return Unavailable(f"{address}: hung up without an answer", hint=tls_hint)
+        return EngineError(f"{address}: does not speak HTTP", hint=tls_hint)
     if first(httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
         return EngineError(f"{address}: not a URL that can be reached: {error}")
     reason = next((cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror), "")

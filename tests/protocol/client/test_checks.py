@@ -70,7 +70,7 @@ def status(code: int, text: str = "") -> Response:
         (
             {"v1_health_ready": PAGE, "v1_metadata": PAGE},
             EngineError,
-            "no such server: /v1/metadata is a web page",
+            "no streaming server: /v1/metadata is a web page",
         ),
         (
             {"v1_metadata": status(200, "hi")},
@@ -79,9 +79,17 @@ def status(code: int, text: str = "") -> Response:
         ),
         ({"v1_metadata": None}, EngineError, "answers /v1/metadata with 404"),
         ({"v1_metadata": {}}, EngineError, "/v1/metadata names no selected profile"),
-        ({"v1_metadata": {"model_type": "embedding"}}, EngineError, "its model is a 'embedding'"),
-        ({"v1_streaming_config": None}, EngineError, r"does not stream .*404\); .*NIM_ENABLE_STREAMING=true"),
-        ({"v1_streaming_config": status(501)}, EngineError, r"does not stream .*501\); .*startup logs"),
+        ({"v1_metadata": {"model_type": "embedding"}}, EngineError, "serves a 'embedding' model"),
+        (
+            {"v1_streaming_config": None},
+            EngineError,
+            r"streaming is unavailable .*404\); .*NIM_ENABLE_STREAMING=true",
+        ),
+        (
+            {"v1_streaming_config": status(501)},
+            EngineError,
+            r"streaming is unavailable .*501\); .*startup logs",
+        ),
         ({"v1_streaming_config": error(503, "loading")}, Unavailable, r"not ready \(503: loading\)"),
         ({"v1_streaming_config": {"model": ""}}, EngineError, "/v1/streaming/config names no model"),
         ({"v1_streaming_config": JSONResponse([])}, EngineError, "/v1/streaming/config is something else"),
@@ -107,8 +115,8 @@ async def test_a_dynamo_frontend_taken_for_a_nim_is_recognised() -> None:
         ({"health": JSONResponse({"instances": []}, 503)}, Unavailable, "no worker is registered"),
         ({"health": status(503, "unhealthy")}, Unavailable, "not ready .*unhealthy"),
         ({"health": status(401)}, EngineError, "refuses access"),
-        ({"health": {"status": "ok"}}, EngineError, "no such server: /health is"),
-        ({"health": PAGE}, EngineError, "no such server: /health is a web page"),
+        ({"health": {"status": "ok"}}, EngineError, "no streaming server: /health is"),
+        ({"health": PAGE}, EngineError, "no streaming server: /health is a web page"),
         ({"v1_models": {"data": []}}, Unavailable, "no model is served yet"),
         ({"v1_streaming_config": None}, EngineError, "image may be old, or streaming disabled on the worker"),
         (
