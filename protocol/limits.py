@@ -50,6 +50,8 @@ The envelope has room for JSON writers that spell every ``/`` as ``\\/``: one ch
 """
 MAX_CONFIG_BYTES: Final = 1024 * 1024
 """Largest JSON that opens a session: prompts and a schema, but no picture. Ours; the contract has none."""
+MAX_REGEX_LENGTH: Final = 10_000
+"""Longest `guided_regex`. Ours: compiling one to check it takes up to 5 µs a character."""
 MAX_WEBSOCKET_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 """A larger message closes the connection (1009). Up to here a picture that is too large is told so (413)."""
 MAX_QUEUED_BYTES: Final = MAX_FRAME_BYTES

@@ -7,6 +7,7 @@ server does, so that a client of a newer version is still understood.
 from __future__ import annotations
 
 import re
+import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -21,6 +22,7 @@ from protocol.limits import (
     DEFAULT_REPREFILL_THRESHOLD,
     DEFAULT_TEMPERATURE,
     DEFAULT_TOP_P,
+    MAX_REGEX_LENGTH,
     MIN_SESSION_TOKENS,
     UNSPECIFIED_MAX_VIDEO_SEGMENTS,
 )
@@ -84,7 +86,7 @@ class Sampling(Message):
     """A JSON Schema, as an object or as its text."""
     guided_choice: list[str] | None = Field(None, min_length=1)
     """The replies to choose from."""
-    guided_regex: str | None = Field(None, min_length=1)
+    guided_regex: str | None = Field(None, min_length=1, max_length=MAX_REGEX_LENGTH)
     """A regular expression the whole reply matches."""
 
     @field_validator("guided_regex")
@@ -92,7 +94,8 @@ class Sampling(Message):
     def _regex_compiles(cls, value: str | None) -> str | None:
         if value is not None:
             try:
-                re.compile(value)
+                with warnings.catch_warnings(action="ignore"):  # of what a later Python may read differently
+                    re.compile(value)
             except (re.error, RecursionError, OverflowError) as error:
                 raise ValueError(f"not a regular expression: {error}") from error
         return value

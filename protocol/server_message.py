@@ -110,7 +110,7 @@ def read_error(status: int, body: str | bytes) -> SessionError:
 
 def session_error(code: object, message: str) -> SessionError:
     """The error that has this code; InvalidRequest or EngineFailure where it is none of the protocol's."""
-    number = int(code) if isinstance(code, int | str) and str(code).isdecimal() else 0
+    number = next((known for known in range(400, 600) if code in (known, str(known))), 0)
     if number in _ERRORS:
         return _ERRORS[number](message)
     kind = InvalidRequest if 400 <= number < 500 else EngineFailure
