@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -48,7 +48,7 @@ def create_app(
         sockets: the WebSocket connections, for whoever is to close them at the end.
     """
     metrics = metrics or Metrics()
-    app = FastAPI(
+    app = _Application(
         title="stream",
         version=settings.version,
         summary="Captions for video, frame by frame, in sessions that remember.",
@@ -77,6 +77,18 @@ def create_app(
     app.add_middleware(PlainPaths)
     app.add_middleware(AccessLog, metrics=metrics)
     return app
+
+
+class _Application(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """FastAPI's document without its 422, which is answered as 400."""
+        document = super().openapi()
+        for methods in document["paths"].values():
+            for operation in methods.values():
+                operation["responses"].pop("422", None)
+        for name in ("HTTPValidationError", "ValidationError"):
+            document["components"]["schemas"].pop(name, None)
+        return document
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from protocol.server.engine_host import HostObserver
+from protocol.server.host_observer import HostObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

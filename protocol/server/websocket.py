@@ -18,7 +18,7 @@ from protocol.server.answers import refusal
 from protocol.session_protocol import SessionProtocol, State
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from starlette.types import Receive, Scope, Send
 
@@ -126,7 +126,7 @@ class Connection:
             return
         self._touch()
         self._room.set()
-        self._start(self._read())
+        self._start(self._read)
         try:
             while True:
                 while self._todo:
@@ -184,9 +184,9 @@ class Connection:
                 self._count(text)
                 await self._send({"type": "websocket.send", "text": text})
             case SubmitFrame(session_id, image):
-                self._start(self._frame(session_id, image))
+                self._start(self._frame, session_id, image)
             case OpenSession(config):
-                self._opening = self._start(self._open(config))
+                self._opening = self._start(self._open, config)
             case CancelOpen():
                 if self._opening is not None:
                     self._opening.cancel()
@@ -245,16 +245,16 @@ class Connection:
         else:
             self._room.clear()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._guarded(work))
+    def _start(self, work: Callable[..., Coroutine[Any, Any, None]], *given: Any) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._guarded(work, *given))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Callable[..., Coroutine[Any, Any, None]], *given: Any) -> None:
         """`work`; what it raises is a fault of ours, which the client is told in the protocol's words."""
         try:
-            await work
+            await work(*given)
         except Exception as error:
             traceback = error if logger.isEnabledFor(logging.DEBUG) else None
             logger.error("WebSocket: unexpected %s: %s", type(error).__name__, error, exc_info=traceback)

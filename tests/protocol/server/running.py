@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import json
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from protocol.server.settings import ServerSettings
 from protocol.server.websocket import WebSocketEndpoint
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from websockets.asyncio.client import ClientConnection
 
@@ -130,3 +131,29 @@ def error(answer: httpx.Response, code: int) -> str:
     assert set(body["error"]) == {"message", "code"}
     assert body["error"]["code"] == code
     return str(body["error"]["message"])
+
+
+@contextlib.contextmanager
+def running_in_thread(engine: Engine, **options: Any) -> Iterator[tuple[Running, asyncio.AbstractEventLoop]]:
+    """The same for tests that are not asynchronous, in an event loop in a thread of its own."""
+    ready: Future[tuple[Running, asyncio.AbstractEventLoop]] = Future()
+    done = asyncio.Event()
+
+    async def serve() -> None:
+        try:
+            async with running(engine, **options) as server:
+                ready.set_result((server, asyncio.get_running_loop()))
+                await done.wait()
+        except BaseException as error:
+            if not ready.done():
+                ready.set_exception(error)
+            raise
+
+    with ThreadPoolExecutor(1) as thread:
+        serving = thread.submit(asyncio.run, serve())
+        server, loop = ready.result(timeout=30)
+        try:
+            yield server, loop
+        finally:
+            loop.call_soon_threadsafe(done.set)
+            serving.result(timeout=30)
