@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class SubmitFrame:
     """Give a picture to the host, bytes of a file or their base64; report the outcome with `answered`."""
 
     session_id: str
-    image: bytes | str
+    image: bytes | str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

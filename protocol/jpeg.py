@@ -62,8 +62,9 @@ class JpegFile:
             )
         if self._data.count(b"\xff\xda", self._scan_start) > MAX_SCANS:
             raise InvalidRequest(f"damaged JPEG picture: over {MAX_SCANS} scans")
-        kept = [self._data[start:end] for start, end in self._kept]
-        return b"".join([b"\xff\xd8", *kept, self._data[self._scan_start :]])
+        data = memoryview(self._data)
+        kept = [data[start:end] for start, end in self._kept]
+        return b"".join([b"\xff\xd8", *kept, data[self._scan_start :]])
 
     def _read_header(self) -> int:
         data, at = self._data, 2

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import secrets
 import time
 from typing import TYPE_CHECKING
 
-from protocol.errors import (
-    EngineError,
-    EngineFailure,
-    FrameRefused,
-    FrameTooLarge,
-    InputError,
-    InvalidRequest,
-    SessionError,
-    SessionLost,
-    StreamError,
-    Unavailable,
-)
+from protocol.errors import EngineFailure, SessionError, Unavailable
 from protocol.host import Busy, Dead, Failed, Gone, Refused
 from protocol.limits import FRAME_TIMEOUT_S
 from protocol.messages import Closed, FrameReply
+from protocol.server.engine_errors import frame_error, is_engine_lost, open_error
 from protocol.server.held_session import PATIENCE_S, Flight, HeldSession
 from protocol.server.host_observer import HostObserver
 from protocol.server.picture_decoder import PictureDecoder
@@ -38,8 +27,6 @@ if TYPE_CHECKING:
 
 MAX_SESSIONS = 64
 """Sessions open at once, unless told otherwise."""
-
-_log = logging.getLogger(__name__)
 
 
 class EngineHost:
@@ -175,11 +162,10 @@ class EngineHost:
             # Awaited right here: between the engine's answer and the table there is no moment at which a
             # cancelled caller could leave a session behind.
             session = await self._engine.open(config)
-        except StreamError as error:
-            raise self._open_error(error) from error
         except Exception as error:
-            _log.exception("the engine failed to open a session")
-            raise EngineFailure(f"the engine failed to open a session: {_words(error)}") from error
+            if is_engine_lost(error):
+                self._lose(error)
+            raise open_error(error) from error
         finally:
             self._opening -= 1
         held = HeldSession(
@@ -221,13 +207,6 @@ class EngineHost:
         if self.lost is not None:
             raise Unavailable(f"the engine is gone: {self.lost}", hint="restart the server")
 
-    def _open_error(self, error: StreamError) -> SessionError:
-        if isinstance(error, SessionError):
-            return error
-        if isinstance(error, EngineError) and not isinstance(error, SessionLost):
-            self._lose(error)
-        return Unavailable(f"the engine cannot open a session: {error}")
-
     # Answering.
 
     async def _fly(self, held: HeldSession, image: bytes | str) -> None:
@@ -257,27 +236,13 @@ class EngineHost:
                 reply = await held.session.caption(decoded.frame)
             finally:
                 held.idle_since = self._clock()
-        except StreamError as error:
-            return Failed(self._frame_error(error))
         except Exception as error:
-            _log.exception("%s: the engine failed", held.id)
-            return Failed(EngineFailure(f"the engine failed: {_words(error)}"))
+            if is_engine_lost(error):
+                self._lose(error)
+            return Failed(frame_error(error))
         decode_ms = decoded.decode_ms if reply.decode_ms is None else reply.decode_ms
         inqueue_ms = decoded.waited_ms + (reply.inqueue_ms or 0.0)
         return reply.model_copy(update={"decode_ms": decode_ms, "inqueue_ms": inqueue_ms})
-
-    def _frame_error(self, error: StreamError) -> SessionError:
-        match error:
-            case SessionError():
-                return error
-            case InputError():  # the picture, as the engine found it
-                return InvalidRequest(error.message, hint=error.hint)
-            case FrameRefused():  # by a server behind the engine; the session goes on
-                kinds: dict[int | None, type[SessionError]] = {400: InvalidRequest, 413: FrameTooLarge}
-                return kinds.get(error.code, Unavailable)(error.message, hint=error.hint)
-            case EngineError() if not isinstance(error, SessionLost):
-                self._lose(error)
-        return EngineFailure(error.message, hint=error.hint)
 
     def _settle(self, held: HeldSession, flight: Flight, outcome: FrameOutcome) -> None:
         if not flight.settle(outcome):
@@ -322,7 +287,7 @@ class EngineHost:
             self._release(held, how)
             self._sessions.bury(held, reason)
 
-    def _lose(self, error: EngineError) -> None:
+    def _lose(self, error: Exception) -> None:
         """The engine is gone, and every session with it."""
         if self.lost is None:
             self.lost = str(error)
@@ -346,7 +311,3 @@ class EngineHost:
 
 def _shutting_down() -> Unavailable:
     return Unavailable("the server is shutting down", hint="use another, or try again later")
-
-
-def _words(error: Exception) -> str:
-    return str(error) or type(error).__name__

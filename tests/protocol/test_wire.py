@@ -1,6 +1,7 @@
 """Messages as they stand on the wire, read strictly from clients."""
 
 import json
+import random
 import warnings
 
 import pytest
@@ -8,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.errors import Conflict, InvalidRequest, Unavailable
-from protocol.limits import MAX_CONFIG_BYTES
+from protocol.limits import (
+    MAX_BASE64_BYTES,
+    MAX_CONFIG_BYTES,
+    MAX_FRAME_BYTES,
+    MAX_JSON_BODY_BYTES,
+    MAX_WEBSOCKET_MESSAGE_BYTES,
+)
 from protocol.messages import (
     SERVER_RETENTION,
     Closed,
@@ -237,6 +244,13 @@ def test_a_picture_is_written_and_read() -> None:
     message = read_object(image_text(b"picture"))
     assert message["op"] == "frame"
     assert read_frame(message) == read_frame(read_object(image_body(b"picture"))) == "cGljdHVyZQ=="
+
+
+def test_the_largest_picture_fits_its_json_however_it_is_written() -> None:
+    body = image_body(b"\xff" * MAX_FRAME_BYTES)
+    assert len(body) == len('{"image_b64":""}') + MAX_BASE64_BYTES
+    noise = image_text(random.Random(0).randbytes(MAX_FRAME_BYTES))
+    assert len(noise.replace("/", "\\/")) < MAX_JSON_BODY_BYTES < MAX_WEBSOCKET_MESSAGE_BYTES
 
 
 def test_delete() -> None:

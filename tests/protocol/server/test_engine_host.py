@@ -293,9 +293,10 @@ async def test_a_frame_is_decoded_and_answered(image: bytes | str) -> None:
             seen.append(frame)
             return await super().caption(frame)
 
-    async with hosting(FakeEngine()) as host:
+    engine = FakeEngine()
+    async with hosting(engine) as host:
         session_id = await opened(host)
-        host._sessions.get(session_id).session.__class__ = Session
+        engine.sessions[0].__class__ = Session
         reply = await host.frame(session_id, image)
         assert isinstance(reply, FrameReply)
         assert (reply.frame_index, reply.text) == (0, "frame 0 at None")
@@ -314,9 +315,10 @@ async def test_the_engines_own_times_are_kept() -> None:
             reply = await super().caption(frame)
             return reply.model_copy(update={"decode_ms": 1234.0, "inqueue_ms": 5000.0, "engine_ms": 7.0})
 
-    async with hosting(FakeEngine()) as host:
+    engine = FakeEngine()
+    async with hosting(engine) as host:
         session_id = await opened(host)
-        host._sessions.get(session_id).session.__class__ = Session
+        engine.sessions[0].__class__ = Session
         reply = await host.frame(session_id, IMAGE)
         assert isinstance(reply, FrameReply)
         assert (reply.decode_ms, reply.engine_ms) == (1234.0, 7.0)
