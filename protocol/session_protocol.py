@@ -24,11 +24,11 @@ A layer of I/O around it is a loop::
                 case ReleaseSession(session_id, abort): ...   # host.close; report with released()
                 case CancelOpen(): ...          # cancel what OpenSession started
                 case SendText(text): ...
-                case CloseSocket(code): ...   # the last one
+                case CloseSocket(code): ...     # the last one
 
-Messages that come while the session is opened, a frame is in flight or the session is closed wait here, in
-order. While `wants_messages` is false no more should be read: the other side then feels it in its own
-socket.
+Messages that come while the session is being opened or a frame is in flight wait here, in order; `delete` is
+the last that counts. While `wants_messages` is false no more should be read: the other side then feels it in
+its own socket.
 """
 
 from __future__ import annotations
