@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from protocol.frame import Frame
 from protocol.source import Damage, Ended
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from cli.output.outputs import Outputs, SourceOutputs
     from cli.output.terminal import Display
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from cli.video.sampling import SamplingPlan
     from protocol.messages import SessionConfig
     from protocol.session import Engine, Session
-    from protocol.source import Source
+    from protocol.source import Event, Source
 
 
 async def caption_inputs(
@@ -106,7 +107,7 @@ async def caption_source(
     ended: Ended | None = None
     captions = _Captions(source, session, engine_name)
     try:
-        async for event in source.events():
+        async for event in _prepared(source, session):
             if isinstance(event, Frame):
                 record = await captions.of(event)
                 if isinstance(record, CaptionRecord):
@@ -131,6 +132,33 @@ async def caption_source(
             f"{source.name}: no frame in the range asked for", hint=f"it ends at {clock(ended.end_s)}"
         )
     return Outcome(ended, captions.refused)
+
+
+async def _prepared(source: Source, session: Session) -> AsyncIterator[Event]:
+    """The events of `source`; while one is answered, the next is read and the session prepares for it.
+
+    A live source is not read ahead of: its next frame is the newest there is when its turn comes.
+    """
+    events = source.events()
+    if source.live:
+        async for event in events:
+            yield event
+        return
+
+    async def read() -> Event | None:
+        event = await anext(events, None)
+        if isinstance(event, Frame):
+            await session.prepare(event)
+        return event
+
+    upcoming = asyncio.create_task(read())
+    try:
+        while (following := await upcoming) is not None:
+            upcoming = asyncio.create_task(read())
+            yield following
+    finally:
+        upcoming.cancel()
+        await asyncio.gather(upcoming, return_exceptions=True)
 
 
 class _Captions:

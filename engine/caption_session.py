@@ -44,6 +44,7 @@ class CaptionSession(Session):
         self._on_close = on_close
         self._answered = 0
         self._busy = False
+        self._prepared: Image | None = None
         self._over: StreamError | None = None  # why no further frame is taken
 
     @classmethod
@@ -79,6 +80,11 @@ class CaptionSession(Session):
         finally:
             self._busy = False
 
+    async def prepare(self, frame: Frame) -> None:
+        """See `Session.prepare`."""
+        self._prepared = Image(frame, uuid=uuid4().hex)
+        await self._context.prepare(self._prepared)
+
     async def close(self) -> Closed:
         """See `Session.close`."""
         if not isinstance(self._over, NotFound):
@@ -90,7 +96,8 @@ class CaptionSession(Session):
     async def _answer(self, frame: Frame) -> FrameReply:
         submitted = perf_counter()
         asked = self._config.question if self._answered == 0 else ""
-        picture = Image(frame, uuid=uuid4().hex)
+        prepared, self._prepared = self._prepared, None
+        picture = prepared if prepared and prepared.frame is frame else Image(frame, uuid=uuid4().hex)
         turn = Turn("user", (picture, Text(asked)) if asked else (picture,))
         size = await self._context.append(turn)
         try:

@@ -78,8 +78,12 @@ class Delta:
 class Context(Protocol):
     """An ordered list of turns held for one conversation.
 
-    One call at a time, except `cancel`, which may be called while `generate` runs.
+    One call at a time, except `prepare` and `cancel`, which may be called while `generate` runs.
     """
+
+    async def prepare(self, image: Image) -> None:
+        """Does what can be done for a picture before the turn that holds it is appended; raises nothing."""
+        ...
 
     async def append(self, turn: Turn) -> TurnSize:
         """Adds `turn` at the end; gives what it takes of the prompt."""

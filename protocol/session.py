@@ -39,6 +39,12 @@ class Session(ABC):
         """Width and height of the picture the model was shown of `frame`, once it is captioned."""
         return frame.size
 
+    async def prepare(self, frame: Frame) -> None:  # noqa: B027 - not every session has something to do
+        """Does what can be done for `frame` before its turn comes; may run while an earlier one is answered.
+
+        Raises nothing: what fails here fails again in `caption`, and is reported there.
+        """
+
     @abstractmethod
     async def close(self) -> Closed:
         """Releases what the session holds; a second call gives the same answer."""

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from engine.vllm.continuation import Continuation
 from engine.vllm.resumable import ResumableRequest
-from protocol.context import Delta
+from protocol.context import Delta, Image, Text, Turn
 from protocol.errors import EngineError, EngineFailure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from engine.vllm.prompt import Prompter
+    from engine.vllm.prompt import Processed, Prompter
     from engine.vllm.sizes import TurnSizes
-    from protocol.context import Turn, TurnSize
+    from protocol.context import TurnSize
     from protocol.messages import Sampling
 
 _ATTEMPTS = 2
 """vLLM keeps pictures in two processes and asks for a second try, pictures included, when those disagree."""
 
+_PREPARED = 2
+"""Prepared pictures that are kept: the one whose turn has come and the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """One of vLLM's outputs, and how many tokens of the prompt needed no computing."""
+
+    output: Any
+    prompt_tokens: int
+    cached_tokens: int
+
 
 class VllmContext:
     """See `protocol.context.Context`.
 
-    The whole conversation is rendered as one prompt each time. Where a prompt goes on from the one before it,
-    the request that answered that one is extended; where turns have left, vLLM's prefix cache holds what is
-    still the same. Its picture cache holds what has been processed, so that each picture goes in once.
+    A conversation that goes on is one vLLM request that stays open, and is sent what is new. When turns have
+    left, it is rendered and sent as a whole: the prefix cache then holds what is still the same, and the
+    picture cache what has been processed, so that each picture goes in once.
     """
 
     def __init__(
@@ -54,8 +68,20 @@ class VllmContext:
         self._resumable = resumable
         self._last_words = last_words
         self._turns: list[Turn] = []
+        self._processed: dict[str, Processed] = {}  # pictures prepared and not sent yet, by their uuids
         self._open: ResumableRequest | None = None
+        self._answered: list[Turn] = []  # the turns the open request holds, its own reply the last
+        self._continuation = Continuation()
         self._running_id: str | None = None
+
+    async def prepare(self, image: Image) -> None:
+        """See `Context.prepare`: processes the picture."""
+        # What goes wrong here goes wrong again with the whole prompt.
+        with suppress(ValueError, RuntimeError, TypeError):
+            processed = await self._prompter.picture(image)
+            while len(self._processed) >= _PREPARED:  # prepared for a turn that never came
+                self._processed.pop(next(iter(self._processed)))
+            self._processed[image.uuid] = processed
 
     async def append(self, turn: Turn) -> TurnSize:
         """See `Context.append`."""
@@ -69,15 +95,13 @@ class VllmContext:
 
         parameters = self._parameters(sampling)
         # vLLM does not start a guide afresh when a request is extended.
-        extend = self._resumable and sampling.guide is None
+        outputs = self._extended if self._resumable and sampling.guide is None else self._whole
         tokens = 0
         try:
             for attempt in range(_ATTEMPTS):
-                prompt = await self._prompter.prompt(self._turns)
-                outputs = self._extended(prompt, parameters) if extend else self._whole(prompt, parameters)
-                async with aclosing(outputs):
-                    async for output, cached_tokens in outputs:
-                        said = output.outputs[0]
+                async with aclosing(outputs(parameters)) as answers:
+                    async for answer in answers:
+                        said = answer.output.outputs[0]
                         if said.finish_reason == "error":
                             break
                         tokens += len(said.token_ids)
@@ -85,8 +109,8 @@ class VllmContext:
                             said.text,
                             tokens,
                             said.finish_reason,
-                            prompt_tokens=len(prompt["prompt_token_ids"]),
-                            cached_tokens=cached_tokens,
+                            prompt_tokens=answer.prompt_tokens,
+                            cached_tokens=answer.cached_tokens,
                         )
                     else:
                         return
@@ -96,40 +120,6 @@ class VllmContext:
             raise engine_died(self._last_words()) from error
         except (ValueError, RuntimeError, TypeError) as error:
             raise EngineFailure(f"vLLM failed: {error}") from error
-
-    async def _whole(self, prompt: Any, parameters: Any) -> AsyncGenerator[tuple[Any, int], None]:
-        """Outputs for a request of its own, and how many tokens of its prompt needed no computing."""
-        self._running_id = uuid4().hex
-        try:
-            async with aclosing(self._llm.generate(prompt, parameters, self._running_id)) as outputs:
-                async for output in outputs:
-                    yield output, output.num_cached_tokens
-        finally:
-            self._running_id = None
-
-    async def _extended(self, prompt: Any, parameters: Any) -> AsyncGenerator[tuple[Any, int], None]:
-        """The same, going on in the request that answered the last prompt if that is possible."""
-        request = self._open
-        remainder = request.remainder(prompt) if request else None
-        if request is None or remainder is None:
-            await self._end_request()
-            self._open = request = ResumableRequest(self._llm, parameters)
-            remainder = prompt
-        held = request.held_tokens
-        self._running_id = request.request_id
-        try:
-            async with aclosing(request.extend(remainder, parameters)) as outputs:
-                async for output in outputs:
-                    yield output, held or output.num_cached_tokens
-        finally:
-            self._running_id = None
-            if request.over:
-                self._open = None
-
-    async def _end_request(self) -> None:
-        request, self._open = self._open, None
-        if request is not None:
-            await request.close()
 
     def drop(self, start: int, stop: int | None) -> None:
         """See `Context.drop`."""
@@ -145,7 +135,74 @@ class VllmContext:
         await self.cancel()
         await self._end_request()
         self._turns.clear()
+        self._answered.clear()
+        self._processed.clear()
         self._llm = None
+
+    async def _whole(self, parameters: Any) -> AsyncGenerator[_Answer, None]:
+        """Answers the conversation in a request of its own."""
+        prompt = await self._rendered()
+        self._running_id = uuid4().hex
+        try:
+            async with aclosing(self._llm.generate(prompt, parameters, self._running_id)) as outputs:
+                async for output in outputs:
+                    yield _Answer(output, len(prompt["prompt_token_ids"]), output.num_cached_tokens)
+        finally:
+            self._running_id = None
+
+    async def _extended(self, parameters: Any) -> AsyncGenerator[_Answer, None]:
+        """Answers the conversation in the request that is open, if it goes on from there, or in a new one."""
+        request, addition = await self._going_on(parameters)
+        held = request.held_tokens
+        self._running_id = request.request_id
+        turns, text = [*self._turns], ""
+        try:
+            async with aclosing(request.extend(addition, parameters)) as outputs:
+                async for output in outputs:
+                    text += output.outputs[0].text
+                    cached = held or output.num_cached_tokens
+                    yield _Answer(output, held + len(addition["prompt_token_ids"]), cached)
+        finally:
+            self._running_id = None
+            if request.over:
+                self._open = None
+        self._answered = [*turns, Turn("assistant", (Text(text.strip()),))]
+
+    async def _going_on(self, parameters: Any) -> tuple[ResumableRequest, Any]:
+        """The request that answers the conversation, and what to send it: all, or what is new in it."""
+        request = self._open
+        newest = self._turns[-1]
+        if request is not None and request.stopped and self._turns[:-1] == self._answered:
+            picture = self._continuation.picture_of(newest)
+            if picture is not None:
+                return request, self._continuation.end(*await self._processed_picture(picture))
+        prompt = await self._rendered()
+        addition = request.remainder(prompt) if request is not None else None
+        if request is None or addition is None:
+            await self._end_request()
+            self._open = request = ResumableRequest(self._llm, parameters)
+            return request, prompt
+        if request.stopped:
+            self._continuation.learn(newest, addition)
+        return request, addition
+
+    async def _rendered(self) -> Any:
+        """The whole prompt, with what vLLM leaves out of it because it was prepared."""
+        prompt = await self._prompter.prompt(self._turns)
+        for part in self._turns[-1].parts:
+            if isinstance(part, Image) and part.uuid in self._processed:
+                name, item = self._processed.pop(part.uuid)
+                index = prompt["mm_hashes"]["image"].index(name)
+                prompt["mm_kwargs"]["image"][index] = prompt["mm_kwargs"]["image"][index] or item
+        return prompt
+
+    async def _processed_picture(self, picture: Image) -> Processed:
+        return self._processed.pop(picture.uuid, None) or await self._prompter.picture(picture)
+
+    async def _end_request(self) -> None:
+        request, self._open = self._open, None
+        if request is not None:
+            await request.close()
 
     def _parameters(self, sampling: Sampling) -> Any:
         from vllm import SamplingParams

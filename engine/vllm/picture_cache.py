@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def limit_picture_cache(config: Any, options: VllmOptions) -> None:
     """Makes room for two windows of pictures a session and no more, unless a person has set the size.
 
-    vLLM keeps what it has processed, in its engine's process, until the size it was given is reached (4 GiB if
-    none was), and cannot be told that a picture has left: a session of many hours would fill that. Twice a
+    vLLM keeps what it has processed, in its engine's process, until the size it was given is reached (4 GiB
+    if none was), and cannot be told that a picture has left: a session of many hours would fill that. Twice a
     window, so that a slow session's pictures are still there when a fast one's have long gone by.
 
     Args:

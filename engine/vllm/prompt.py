@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from protocol.context import Text
+from protocol.context import Text, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from protocol.context import Part, Turn
+    from protocol.context import Image, Part
+
+
+Processed = tuple[str, Any]
+"""A picture's name in vLLM's caches, and what its processor made of it; None where vLLM has that already."""
 
 
 class Prompter:
@@ -35,6 +39,11 @@ class Prompter:
         except ValueError:  # another session's picture has pushed one of these out meanwhile
             _, prompts = await self._renderer.render_chat_async([_messages(turns)], self._template)
         return prompts[0]
+
+    async def picture(self, picture: Image) -> Processed:
+        """Processes `picture`, which vLLM takes for sent to its engine from now on."""
+        prompt = await self.prompt([Turn("user", (picture,))])
+        return prompt["mm_hashes"]["image"][0], prompt["mm_kwargs"]["image"][0]
 
     async def length(self, turns: Sequence[Turn]) -> int:
         """Its length in tokens, those of the pictures included; nothing of it is kept."""

@@ -21,12 +21,14 @@ class ResumableRequest:
     Attributes:
         request_id: its name in vLLM.
         over: nothing more can be sent.
+        stopped: the last reply came to its own end.
     """
 
     def __init__(self, llm: Any, parameters: Any) -> None:
         """Sends nothing yet. `parameters`: vLLM's `SamplingParams`, with deltas as the kind of output."""
         self.request_id = uuid4().hex
         self.over = False
+        self.stopped = False
         self._held: list[int] = []
         # One part at a time is under way, so that this holds one item at most.
         self._parts: asyncio.Queue[Any] = asyncio.Queue()
@@ -55,6 +57,7 @@ class ResumableRequest:
                 said.extend(output.outputs[0].token_ids)
                 finish_reason = output.outputs[0].finish_reason
                 complete = finish_reason not in (None, "abort", "error")
+                self.stopped = finish_reason == "stop"
                 yield output
                 if finish_reason is not None:
                     break

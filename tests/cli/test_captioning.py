@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+from collections import defaultdict
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -12,8 +14,9 @@ from cli.output.terminal import Display
 from cli.tally import Tally
 from cli.video.sampling import SamplingPlan
 from protocol.errors import EngineFailure, OutputError
-from protocol.messages import SessionConfig
-from tests.fake_engine import FakeEngine
+from protocol.frame import Frame
+from protocol.messages import FrameReply, SessionConfig
+from tests.fake_engine import FakeEngine, FakeSession
 
 SAMPLE = str(Path(__file__).parents[2] / "samples" / "tour.mp4")
 CONFIG = SessionConfig(system_prompt="Describe.", fps=5)
@@ -71,6 +74,27 @@ async def test_an_engine_that_fails_loses_nothing_said_before(
         "2\n00:00:00,200 --> 00:00:00,400\nframe 1 at 0.2\n\n"
     )
     assert engine.sessions[0].closed
+
+
+async def test_a_session_prepares_for_the_next_frame_while_it_answers(tmp_path: Path) -> None:
+    class Preparing(FakeSession):
+        """Answers a frame once the one after it is prepared."""
+
+        prepared: ClassVar = defaultdict(asyncio.Event)
+
+        async def prepare(self, frame: Frame) -> None:
+            self.prepared[frame.pts_s].set()
+
+        async def caption(self, frame: Frame) -> FrameReply:
+            following = {0.0: 0.2, 0.2: 0.4, 0.4: 0.6, 0.6: 0.6}
+            await self.prepared[following[frame.pts_s or 0.0]].wait()
+            return await super().caption(frame)
+
+    class PreparingEngine(FakeEngine):
+        async def open(self, config: SessionConfig) -> FakeSession:
+            return Preparing((await super().open(config)).created, {}, 0)
+
+    assert await caption(PreparingEngine(), tmp_path / "o.jsonl", SAMPLE) == Tally(done=1)
 
 
 async def test_cancelled_the_outputs_are_finished(tmp_path: Path) -> None:

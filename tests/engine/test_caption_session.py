@@ -22,9 +22,13 @@ class FakeContext:
         self.turns: list[Turn] = []
         self.seen: list[list[Turn]] = []
         self.closed = False
+        self.prepared: list[Image] = []
         self._picture_tokens = picture_tokens
         self._failing = failing
         self._delay_s = delay_s
+
+    async def prepare(self, image: Image) -> None:
+        self.prepared.append(image)
 
     async def append(self, turn: Turn) -> TurnSize:
         self.turns.append(turn)
@@ -103,6 +107,19 @@ async def test_every_picture_has_a_name_of_its_own() -> None:
         await session.caption(frame())
     names = {part.uuid for turn in context.turns for part in turn.parts if isinstance(part, Image)}
     assert len(names) == 3
+
+
+async def test_a_prepared_picture_goes_in_under_the_name_it_was_prepared_under() -> None:
+    context = FakeContext()
+    session = await opened(context)
+    first, second = frame(), frame()
+    await session.prepare(first)
+    await session.caption(first)
+    await session.prepare(first)
+    await session.caption(second)
+    pictures = [part for turn in context.turns for part in turn.parts if isinstance(part, Image)]
+    assert pictures[0] is context.prepared[0]
+    assert (pictures[1].frame, pictures[1] in context.prepared) == (second, False)
 
 
 async def test_a_frame_too_large_leaves_the_session_as_it_was() -> None:

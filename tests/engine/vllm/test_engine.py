@@ -134,6 +134,18 @@ async def test_a_session_without_a_request_kept_open_says_the_same(
     assert said == kept_open
 
 
+async def test_what_is_prepared_ahead_changes_nothing(engine: VllmEngine, pictures: list[NDArray]) -> None:
+    plain = [reply.text for reply in await replies(engine, pictures, config(4))]
+    frames = [Frame(pixels=picture) for picture in pictures]
+    said = []
+    async with await engine.open(config(4)) as session:
+        for index, frame in enumerate(frames):
+            coming = frames[index + 1 : index + 2]
+            reply, *_ = await asyncio.gather(session.caption(frame), *map(session.prepare, coming))
+            said.append(reply.text)
+    assert said == plain
+
+
 async def test_only_what_is_new_is_computed(engine: VllmEngine, pictures: list[NDArray]) -> None:
     """Between evictions, a prompt is computed from the end of the last reply on, to the token."""
     async with await engine.open(config(16)) as session:
