@@ -41,7 +41,8 @@ class Answer:
     @property
     def reason(self) -> str:
         """The server's own words for what is wrong, as one line."""
-        return read_error(self.status, self.body).message.rstrip(".")
+        said = read_error(self.status, self.body).message
+        return said.removesuffix(f" (code {self.status})").rstrip(".")
 
     @property
     def kind(self) -> str:

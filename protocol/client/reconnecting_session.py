@@ -68,6 +68,11 @@ class ReconnectingSession(Session):
         """See `Session.shown_size`."""
         return frame.size if self._session is None else self._session.shown_size(frame)
 
+    async def prepare(self, frame: Frame) -> None:
+        """See `Session.prepare`."""
+        if self._session is not None:
+            await self._session.prepare(frame)
+
     async def close(self) -> Closed:
         """Closes the session in use; `frames` counts those of all."""
         if self._session is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from protocol.client.failures import KEY_HINT, not_admitted, refused
-from protocol.client.frame_encoder import encode_frame
+from protocol.client.frame_encoder import FrameEncoder
 from protocol.errors import (
     Conflict,
     EngineError,
@@ -49,9 +49,11 @@ class RestSession(Session):
         self.created = created
         self._connection = connection
         self._settings = connection.settings
+        self._encoder = FrameEncoder[bytes](
+            self._settings.frame_encoding, lambda image: image_body(image).encode("ascii")
+        )
         self._warn = warn
         self._path = f"{PATH}/{quote(created.session_id, safe='')}"
-        self._shown_size = (0, 0)
         self._answered = 0
         self._last_index = -1
         self._busy = False
@@ -112,8 +114,7 @@ class RestSession(Session):
             raise Conflict("another frame of this session is under way")
         self._busy = True
         try:
-            body, self._shown_size = await asyncio.to_thread(self._body_of, frame)
-            return self._taken(await self._post(body))
+            return self._taken(await self._post(await self._encoder.message(frame)))
         except asyncio.CancelledError:
             self._over = SessionLost("the session was left with a frame under way")
             raise
@@ -125,7 +126,11 @@ class RestSession(Session):
 
     def shown_size(self, frame: Frame) -> tuple[int, int]:  # noqa: ARG002
         """See `Session.shown_size`; a PNG may have been scaled down to fit."""
-        return self._shown_size
+        return self._encoder.shown_size
+
+    async def prepare(self, frame: Frame) -> None:
+        """See `Session.prepare`: encodes the frame, and sends nothing."""
+        await self._encoder.prepare(frame)
 
     async def close(self) -> Closed:
         """Deletes the session, also when cancelled meanwhile."""
@@ -134,10 +139,6 @@ class RestSession(Session):
             failed, self._over = self._over, NotFound("the session is closed")
             await _to_its_end(self._delete(quiet=failed is not None))
         return self._closed
-
-    def _body_of(self, frame: Frame) -> tuple[bytes, tuple[int, int]]:
-        data, size = encode_frame(frame, self._settings.frame_encoding)
-        return image_body(data).encode("ascii"), size
 
     async def _post(self, body: bytes) -> Answer:
         try:

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from protocol.client.answer import Answer
 from protocol.client.failures import not_admitted, refused, unreachable
-from protocol.client.frame_encoder import encode_frame
+from protocol.client.frame_encoder import FrameEncoder
 from protocol.errors import (
     Conflict,
     EngineError,
@@ -65,9 +65,11 @@ class WebSocketSession(Session):
         self.created = created
         self._socket = socket
         self._connection = connection
-        self._settings = connection.settings
+        self._settings = settings = connection.settings
+        self._encoder = FrameEncoder[bytes | str](
+            settings.frame_encoding, bytes if settings.frame_format == "binary" else image_text
+        )
         self._warn = warn
-        self._shown_size = (0, 0)
         self._answered = 0
         self._last_index = -1
         self._busy = False
@@ -125,8 +127,7 @@ class WebSocketSession(Session):
             raise Conflict("another frame of this session is under way")
         self._busy = True
         try:
-            message, self._shown_size = await asyncio.to_thread(self._message_of, frame)
-            answer = await self._exchange(message)
+            answer = await self._exchange(await self._encoder.message(frame))
         except asyncio.CancelledError:
             self._over = SessionLost("the session was left with a frame under way")
             raise
@@ -139,7 +140,11 @@ class WebSocketSession(Session):
 
     def shown_size(self, frame: Frame) -> tuple[int, int]:  # noqa: ARG002
         """See `Session.shown_size`; a PNG may have been scaled down to fit."""
-        return self._shown_size
+        return self._encoder.shown_size
+
+    async def prepare(self, frame: Frame) -> None:
+        """See `Session.prepare`: encodes the frame, and sends nothing."""
+        await self._encoder.prepare(frame)
 
     async def close(self) -> Closed:
         """Deletes the session and waits for the server to say so; a session that is over just hangs up."""
@@ -152,10 +157,6 @@ class WebSocketSession(Session):
                 self._over = NotFound("the session is closed")
                 await _hang_up(self._socket)
         return self._closed
-
-    def _message_of(self, frame: Frame) -> tuple[str | bytes, tuple[int, int]]:
-        data, size = encode_frame(frame, self._settings.frame_encoding)
-        return (data if self._settings.frame_format == "binary" else image_text(data)), size
 
     async def _exchange(self, message: str | bytes) -> ServerMessage:
         """Sends one frame and reads the one message that answers it."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -21,7 +20,7 @@ from protocol.messages import SERVER_RETENTION
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.requests import Request
     from starlette.types import ASGIApp
@@ -40,12 +39,6 @@ def error(code: int, message: str) -> JSONResponse:
     return JSONResponse({"error": {"message": message, "code": code}}, status_code=code)
 
 
-class _Server(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
 @asynccontextmanager
 async def http_server(app: ASGIApp, **options: Any) -> AsyncIterator[str]:
     """`app` on a free port; gives its base URL."""
@@ -53,15 +46,17 @@ async def http_server(app: ASGIApp, **options: Any) -> AsyncIterator[str]:
     listening.bind(("127.0.0.1", 0))
     listening.listen()
     config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False, **options)
-    server = _Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    config.load()
+    # Its parts, without the loop that looks for signals every 0.1 s.
+    server = uvicorn.Server(config)
+    server.lifespan = config.lifespan_class(config)
+    await server.startup(sockets=[listening])
     scheme = "https" if config.is_ssl else "http"
     try:
         yield f"{scheme}://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        server.should_exit = server.force_exit = True
-        await serving
-        listening.close()
+        server.force_exit = True
+        await server.shutdown(sockets=[listening])
 
 
 @asynccontextmanager

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from protocol.client.frame_encoder import encode_frame
-from protocol.frame import Encoding
+from protocol.client.frame_encoder import FrameEncoder, encode_frame
+from protocol.errors import InputError
+from protocol.frame import Encoding, Frame
 from protocol.limits import MAX_FRAME_BYTES, MAX_FRAME_PIXELS
 from tests.protocol.client.pictures import frame, noise
 
@@ -40,3 +41,25 @@ def test_too_many_bytes_are_scaled_down_and_the_size_is_told() -> None:
     assert len(data) <= MAX_FRAME_BYTES
     assert Image.open(io.BytesIO(data)).size == size
     assert size[0] < 2048
+
+
+async def test_a_frame_is_encoded_before_its_turn_and_once() -> None:
+    wrapped: list[bytes] = []
+    encoder = FrameEncoder[int]("png", lambda data: wrapped.append(data) or len(wrapped))
+    first, second = frame(64, 48), frame(32, 24)
+    await encoder.prepare(first)
+    assert (len(wrapped), encoder.shown_size) == (1, (0, 0))
+    assert await encoder.message(first) == 1
+    assert encoder.shown_size == (64, 48)
+    await encoder.prepare(first)
+    assert await encoder.message(second) == 3  # another than was prepared for
+    assert encoder.shown_size == (32, 24)
+    assert [len(data) > 0 for data in wrapped] == [True] * 3
+
+
+async def test_a_damaged_frame_fails_when_its_turn_comes() -> None:
+    encoder = FrameEncoder[bytes]("png", bytes)
+    damaged = Frame(encoded=frame().encoded("jpeg")[:200])
+    await encoder.prepare(damaged)
+    with pytest.raises(InputError):
+        await encoder.message(damaged)
