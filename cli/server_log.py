@@ -29,8 +29,8 @@ def show_server_log(*, quiet: bool, debug: bool) -> None:
     if debug:
         logging.basicConfig(level=logging.DEBUG, handlers=[handler])
         # In detail these write down what clients send, keys and pictures and all.
-        for name in ("uvicorn", "uvicorn.error", "websockets", "httpx", "httpcore", "PIL"):
-            logging.getLogger(name).setLevel(logging.INFO)
+        for name in ("uvicorn.error", "websockets", "httpx", "httpcore", "PIL"):
+            logging.getLogger(name).setLevel(logging.WARNING)
         return
     ours.handlers = [handler]
     ours.propagate = False

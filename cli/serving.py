@@ -7,6 +7,7 @@ import contextlib
 import ipaddress
 import signal
 import socket
+import ssl
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -149,8 +150,14 @@ class _Run:
         app = create_app(self._host, self._readiness, settings, metrics, self._endpoint)
         try:
             self._server = Server(app, certfile=asked.certfile, keyfile=asked.keyfile)
-        except OSError as error:  # ssl.SSLError is one
-            raise StreamError(f"--ssl-certfile {asked.certfile}: {error.strerror or error}") from error
+        except ssl.SSLError as error:
+            raise StreamError(
+                f"--ssl-certfile {asked.certfile}: not a certificate with its key ({error.reason or error})",
+                hint="both are PEM; --ssl-keyfile names the key where it has a file of its own",
+            ) from error
+        except OSError as error:
+            files = " or ".join(str(each) for each in (asked.certfile, asked.keyfile) if each)
+            raise StreamError(f"cannot read {files}: {error.strerror or error}") from error
 
     async def serve(self) -> int:
         """Serves until the end, and gives the exit code."""
@@ -177,8 +184,10 @@ class _Run:
                 await self._drain()
                 await serving
         except asyncio.CancelledError:  # told twice
+            self._server.should_exit = self._server.force_exit = True
             return EXIT_INTERRUPTED
         finally:
+            await asyncio.wait({serving}, timeout=LAST_WORDS_S)
             serving.cancel()
             await self._host.shut_down()
             await self._engine.close()
