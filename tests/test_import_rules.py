@@ -11,8 +11,8 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cli", "engine", "protocol")
 FORBIDDEN = {"cli": set(), "engine": {"cli"}, "protocol": {"cli", "engine"}}
 HEAVY = {
-    "av", "cv2", "fastapi", "httpx", "numpy", "onnxruntime", "PIL", "rapidocr", "torch", "uvicorn",
-    "vllm", "websockets",
+    "av", "cv2", "fastapi", "httpx", "numpy", "onnxruntime", "PIL", "prometheus_client", "rapidocr",
+    "starlette", "torch", "uvicorn", "vllm", "websockets",
 }  # fmt: skip
 
 
@@ -46,6 +46,14 @@ def test_engines_import_the_root_of_the_protocol_only() -> None:
         assert not deep, f"{path.relative_to(ROOT)} imports {deep}"
 
 
+@pytest.mark.parametrize(("end", "other"), [("server", "client"), ("client", "server")])
+def test_the_two_ends_of_the_wire_know_nothing_of_each_other(end: str, other: str) -> None:
+    found = [path for path in modules("protocol") if path.is_relative_to(ROOT / "protocol" / end)]
+    assert found
+    for path in found:
+        assert not any(name.startswith(f"protocol.{other}") for name in imported(path)), path
+
+
 def test_the_product_does_not_import_its_tests() -> None:
     for room in ROOMS:
         for path in modules(room):
@@ -66,7 +74,8 @@ def loaded_after(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["caption", "--help"], ["frames", "--help"], ["probe", "--help"]]
+    "arguments",
+    [["--help"], ["caption", "--help"], ["frames", "--help"], ["probe", "--help"], ["serve", "--help"]],
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     loaded = loaded_after(f"from cli.main import run\nassert run({arguments!r}) == 0")
