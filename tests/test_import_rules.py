@@ -51,7 +51,7 @@ def test_the_two_ends_of_the_wire_know_nothing_of_each_other(end: str, other: st
     found = [path for path in modules("protocol") if path.is_relative_to(ROOT / "protocol" / end)]
     assert found
     for path in found:
-        assert not any(name.startswith(f"protocol.{other}") for name in imported(path)), path
+        assert not any(name.startswith(f"protocol.{other}.") for name in imported(path)), path
 
 
 def test_the_product_does_not_import_its_tests() -> None:
