@@ -147,7 +147,8 @@ def _sample(reader: Reader, plan: SamplingPlan) -> Iterator[Event]:
     if sample is not None:
         yield as_frame(sample)
     if not whole and sampler.next_s is not None:  # the last frame stands for the time up to the next tick
-        end = max(end, min(sampler.next_s, reader.info.duration_s or sampler.next_s))
+        length = None if plan.loop else reader.info.duration_s
+        end = max(end, min(sampler.next_s, length or sampler.next_s))
     if plan.end is not None:
         end = min(end, plan.end)
     yield Ended(

@@ -13,7 +13,7 @@ from cli.output.outputs import Outputs
 from cli.output.terminal import Display
 from cli.tally import Tally
 from cli.video.sampling import SamplingPlan
-from protocol.errors import EngineFailure, OutputError
+from protocol.errors import EngineFailure, FrameRefused, OutputError, SessionLost, Unavailable
 from protocol.frame import Frame
 from protocol.messages import FrameReply, SessionConfig
 from tests.fake_engine import FakeEngine, FakeSession
@@ -119,3 +119,72 @@ async def test_a_full_disk_ends_the_run(tmp_path: Path) -> None:
         await caption(engine, tmp_path / "o.jsonl", SAMPLE, SAMPLE)
     assert len(engine.sessions) == 1
     assert engine.sessions[0].closed
+
+
+async def test_a_frame_that_is_not_answered_is_recorded_and_the_run_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = FrameRefused("too large", code=413)
+    engine = FakeEngine(failures={1: refused, 2: refused})
+    path = tmp_path / "o.jsonl"
+    assert await caption(engine, path, SAMPLE) == Tally(done=1, incomplete=1)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line["type"] for line in lines] == ["caption", "error", "error", "caption"]
+    assert [line["pts_s"] for line in lines] == [0, 0.2, 0.4, 0.6]
+    assert [line["frame_index"] for line in lines if line["type"] == "caption"] == [0, 1]
+    told = capsys.readouterr().err.replace("\n", " ")
+    assert told.count("not answered (413): too large; going on") == 1
+    assert "2 frames were not answered" in told
+
+
+async def test_formats_without_a_place_for_errors_leave_them_out(tmp_path: Path) -> None:
+    for suffix in ("srt", "csv", "txt"):
+        engine = FakeEngine(failures={1: FrameRefused("too large")})
+        path = tmp_path / f"o.{suffix}"
+        await caption(engine, path, SAMPLE)
+        assert "too large" not in path.read_text(encoding="utf-8")
+
+
+async def test_no_frame_answered_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = FakeEngine(failures={index: FrameRefused("no") for index in range(4)})
+    assert await caption(engine, tmp_path / "o.jsonl", SAMPLE) == Tally(failed=1)
+    assert "no frame was answered" in capsys.readouterr().err
+
+
+async def test_a_lost_session_ends_the_run_with_all_inputs(tmp_path: Path) -> None:
+    engine = FakeEngine(failures={1: SessionLost("the connection broke")})
+    with pytest.raises(SessionLost):
+        await caption(engine, tmp_path / "o.jsonl", SAMPLE, SAMPLE)
+    assert texts(tmp_path / "o.jsonl") == ["frame 0 at 0.0"]
+    assert [session.closed for session in engine.sessions] == [True]
+
+
+async def test_the_first_caption_of_a_session_that_follows_a_lost_one_says_so(tmp_path: Path) -> None:
+    class Followed(FakeSession):
+        async def caption(self, frame: Frame) -> FrameReply:
+            reply = await super().caption(frame)
+            if reply.frame_index == 2:
+                self.created = self.created.model_copy(update={"session_id": "next"})
+            return reply
+
+    class FollowedEngine(FakeEngine):
+        async def open(self, config: SessionConfig) -> FakeSession:
+            return Followed((await super().open(config)).created, {}, 0)
+
+    path = tmp_path / "o.jsonl"
+    await caption(FollowedEngine(), path, SAMPLE)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line["session_id"] for line in lines] == ["fake-0", "fake-0", "next", "next"]
+    assert [line["history_lost"] for line in lines] == [False, False, True, False]
+
+
+async def test_an_engine_is_checked_before_an_input_is_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Away(FakeEngine):
+        async def check(self, config: SessionConfig) -> None:
+            raise Unavailable("not ready")
+
+    with pytest.raises(Unavailable):
+        await caption(Away(), tmp_path / "o.jsonl", "nowhere.mp4")
+    assert capsys.readouterr().err == ""

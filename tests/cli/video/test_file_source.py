@@ -95,6 +95,48 @@ async def test_ranges(clip: Path, plan: SamplingPlan, numbers: list[int], end_s:
     assert events[-1].end_s == pytest.approx(end_s)
 
 
+@pytest.mark.parametrize(
+    ("plan", "expected", "end_s"),
+    [
+        (SamplingPlan(max_frames=6, loop=True), [(0, 0), (1, 25), (2, 50), (3, 75), (4, 0), (5, 25)], 6),
+        (SamplingPlan(end=Fraction(6), loop=True), [(0, 0), (1, 25), (2, 50), (3, 75), (4, 0), (5, 25)], 6),
+        # Ticks do not begin anew with each pass, and a range lies on the repeated video's time line.
+        (SamplingPlan(fps=Fraction(1, 3), max_frames=4, loop=True), [(0, 0), (3, 75), (6, 50), (9, 25)], 12),
+        (SamplingPlan(start=Fraction(7), max_frames=2, loop=True), [(7, 75), (8, 0)], 9),
+        (
+            SamplingPlan("keyframes", start=Fraction(38, 10), max_frames=2, loop=True),
+            [(3.84, 96), (4, 0)],
+            4.04,
+        ),
+        (SamplingPlan(max_frames=2, loop=True), [(0, 0), (1, 25)], 2),
+    ],
+)
+async def test_a_loop_goes_on_until_its_limit(
+    clip: Path, plan: SamplingPlan, expected: list[tuple[float, int]], end_s: float
+) -> None:
+    events = await events_of(clip, plan)
+    assert shown(events) == expected
+    assert isinstance(events[-1], Ended)
+    assert events[-1].end_s == pytest.approx(end_s)
+
+
+async def test_a_looped_picture_was_taken_when_it_was(tmp_path: Path) -> None:
+    path = make_clip(tmp_path / "a.mkv", steady(50), metadata={"creation_time": "2024-05-06T07:08:09Z"})
+    events = await events_of(path, SamplingPlan(max_frames=3, loop=True))
+    begun = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
+    taken = [event.captured_at for event in events if isinstance(event, Frame)]
+    assert taken == [begun, begun + timedelta(seconds=1), begun]
+
+
+async def test_a_looped_pipe_is_read_from_its_copy(clip: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: fifo.write_bytes(clip.read_bytes()))
+    writer.start()
+    assert len(shown(await events_of(fifo, SamplingPlan(max_frames=9, loop=True)))) == 9
+    writer.join()
+
+
 async def test_the_time_of_recording_is_given(tmp_path: Path) -> None:
     path = make_clip(tmp_path / "a.mkv", steady(50), metadata={"creation_time": "2024-05-06T07:08:09Z"})
     frames = [event for event in await events_of(path, SamplingPlan()) if isinstance(event, Frame)]

@@ -169,3 +169,13 @@ def test_expected_frames(
     plan: SamplingPlan, duration: Fraction | None, rate: Fraction | None, expected: int | None
 ) -> None:
     assert plan.expected_frames(duration, rate) == expected
+
+
+def test_a_loop_needs_a_limit_and_is_as_long_as_it() -> None:
+    with pytest.raises(UsageError, match="--loop has no end of its own; add --max-frames or --end"):
+        SamplingPlan.of(loop=True)
+    by_count = SamplingPlan.of(loop=True, max_frames=40)
+    assert (by_count.span(Fraction(4)), by_count.expected_frames(Fraction(4))) == (None, 40)
+    by_time = SamplingPlan.of(loop=True, start="2", end="12", fps=2)
+    assert (by_time.span(Fraction(4)), by_time.expected_frames(Fraction(4))) == (10, 20)
+    assert SamplingPlan.of(loop=True, end="12", max_frames=5).expected_frames(Fraction(4)) == 5
