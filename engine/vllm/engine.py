@@ -20,8 +20,9 @@ from engine.vllm.prompt import Prompter
 from engine.vllm.quiet import Log
 from engine.vllm.sizes import TurnSizes
 from protocol.errors import EngineError, NotFound
+from protocol.limits import DEFAULT_MAX_TOKENS
 from protocol.messages import Created
-from protocol.session import Engine
+from protocol.session import Engine, ServedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,6 +68,11 @@ class VllmEngine(Engine):
         self._log = Log()
         self._reserved: dict[str, int] = {}
         self._waiting: set[str] = set()  # sessions that keep a request open between frames
+
+    async def load(self) -> ServedModel:
+        """See `Engine.load`."""
+        loaded = await self._load_once()
+        return ServedModel(self._model, loaded.capacity.default_retention(DEFAULT_MAX_TOKENS))
 
     async def open(self, config: SessionConfig) -> CaptionSession:
         """See `Engine.open`; the first call loads the model."""
