@@ -80,9 +80,7 @@ class Serving:
 
     def settings(self) -> ServerSettings:
         """What the application is told."""
-        from importlib.metadata import metadata
-
-        about = metadata("stream-caption")
+        version, license_name, license_text = _about()
         names = [*self.allowed_hosts, self.host, socket.gethostname()]
         if self.api_key and not self.allowed_hosts:
             names = [ANY]
@@ -93,9 +91,9 @@ class Serving:
             api_key=self.api_key,
             allowed_origins=tuple(self.allowed_origins),
             allowed_hosts=tuple(names),
-            version=about["Version"],
-            license_name=about["License-Expression"],
-            license_text=_license_text(),
+            version=version,
+            license_name=license_name,
+            license_text=license_text,
         )
 
     def retention_over(self, usual: Retention) -> Retention | None:
@@ -295,8 +293,13 @@ def _warn_if_open_to_all(sockets: list[socket.socket], *, keyed: bool) -> None:
         )
 
 
-def _license_text() -> str:
-    from importlib.metadata import distribution
+def _about() -> tuple[str, str, str]:
+    """Version, name of the license, and its text."""
+    from importlib.metadata import PackageNotFoundError, distribution
 
-    about = distribution("stream-caption")
-    return about.read_text("licenses/LICENSE") or about.read_text("LICENSE") or ""
+    try:
+        about = distribution("stream-caption")
+    except PackageNotFoundError:  # run from its folder, not installed
+        return "unknown", "", ""
+    text = about.read_text("licenses/LICENSE") or about.read_text("LICENSE") or ""
+    return about.version, about.metadata["License-Expression"] or "", text
