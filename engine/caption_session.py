@@ -61,6 +61,7 @@ class CaptionSession(Session):
 
         Raises:
             FrameTooLarge: the picture takes more tokens than the session may hold; the session goes on.
+            InvalidRequest: the model cannot take the picture; the session goes on.
             Conflict: another frame is under way, or an earlier one failed.
             NotFound: the session is closed.
             EngineFailure: generation failed; the session is over.

@@ -86,7 +86,11 @@ class Context(Protocol):
         ...
 
     async def append(self, turn: Turn) -> TurnSize:
-        """Adds `turn` at the end; gives what it takes of the prompt."""
+        """Adds `turn` at the end; gives what it takes of the prompt.
+
+        Raises:
+            InvalidRequest: the model cannot take it; nothing was added.
+        """
         ...
 
     def generate(self, sampling: Sampling) -> AsyncGenerator[Delta, None]:

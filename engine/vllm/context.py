@@ -10,7 +10,7 @@ from uuid import uuid4
 from engine.vllm.continuation import Continuation
 from engine.vllm.resumable import ResumableRequest
 from protocol.context import Delta, Image, Text, Turn
-from protocol.errors import EngineError, EngineFailure
+from protocol.errors import EngineError, EngineFailure, InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 2
 """vLLM keeps pictures in two processes and asks for a second try, pictures included, when those disagree."""
+
+_FAILURES = (ValueError, RuntimeError, TypeError)
+"""What vLLM and the processors of its models raise beside vLLM's own errors."""
 
 _PREPARED = 2
 """Prepared pictures that are kept: the one whose turn has come and the next."""
@@ -76,8 +79,10 @@ class VllmContext:
 
     async def prepare(self, image: Image) -> None:
         """See `Context.prepare`: processes the picture."""
+        from vllm.exceptions import VLLMError
+
         # What goes wrong here goes wrong again with the whole prompt.
-        with suppress(ValueError, RuntimeError, TypeError):
+        with suppress(VLLMError, *_FAILURES):
             processed = await self._prompter.picture(image)
             while len(self._processed) >= _PREPARED:  # prepared for a turn that never came
                 self._processed.pop(next(iter(self._processed)))
@@ -85,12 +90,18 @@ class VllmContext:
 
     async def append(self, turn: Turn) -> TurnSize:
         """See `Context.append`."""
-        size = await self._sizes.of(turn)
+        from vllm.exceptions import VLLMError
+
+        try:
+            size = await self._sizes.of(turn)
+        except (VLLMError, *_FAILURES) as error:
+            raise InvalidRequest(f"the model does not take this: {one_line(error)}") from error
         self._turns.append(turn)
         return size
 
     async def generate(self, sampling: Sampling) -> AsyncGenerator[Delta, None]:
         """See `Context.generate`."""
+        from vllm.exceptions import VLLMError
         from vllm.v1.engine.exceptions import EngineDeadError
 
         parameters = self._parameters(sampling)
@@ -118,8 +129,8 @@ class VllmContext:
                     raise EngineFailure("vLLM failed to answer")
         except EngineDeadError as error:
             raise engine_died(self._last_words()) from error
-        except (ValueError, RuntimeError, TypeError) as error:
-            raise EngineFailure(f"vLLM failed: {error}") from error
+        except (VLLMError, *_FAILURES) as error:
+            raise EngineFailure(f"vLLM failed: {one_line(error)}") from error
 
     def drop(self, start: int, stop: int | None) -> None:
         """See `Context.drop`."""
@@ -223,6 +234,11 @@ class VllmContext:
             structured_outputs=guide,
             output_kind=RequestOutputKind.DELTA,
         )
+
+
+def one_line(error: BaseException) -> str:
+    """What `error` says, in one line."""
+    return " ".join(str(error).split()) or repr(error)
 
 
 def engine_died(last_words: str) -> EngineError:

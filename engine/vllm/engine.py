@@ -14,6 +14,7 @@ from uuid import uuid4
 from engine.caption_session import CaptionSession
 from engine.vllm.admission import Capacity
 from engine.vllm.context import VllmContext, engine_died
+from engine.vllm.download import Download
 from engine.vllm.options import VllmOptions
 from engine.vllm.picture_cache import limit_picture_cache
 from engine.vllm.prompt import Prompter
@@ -143,7 +144,7 @@ class VllmEngine(Engine):
         self._report("starting vLLM")
         with self._log.taking_output() if not self._debug else contextlib.nullcontext():
             try:
-                await asyncio.to_thread(self._start)
+                await self._started()
             except EngineError:
                 raise
             except ImportError as error:
@@ -154,9 +155,19 @@ class VllmEngine(Engine):
                     f"vLLM cannot load {self._model}: {reason}", hint="--debug shows all it says"
                 ) from error
             self._report("warming up")
-            prompter = Prompter(self._llm)
+            prompter = Prompter(self._llm.renderer)
+            await prompter.probe()
             sizes = await TurnSizes.measure(prompter)
         return _Loaded(prompter, sizes, _capacity(self._llm, self._options.max_images))
+
+    async def _started(self) -> None:
+        download = await asyncio.to_thread(Download, self._model)
+        watching = asyncio.create_task(download.watch(self._report))
+        try:
+            await asyncio.to_thread(self._start)
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
 
     def _start(self) -> None:
         """Starts vLLM, in a thread: it blocks for as long as the model takes to load."""

@@ -19,25 +19,38 @@ Processed = tuple[str, Any]
 class Prompter:
     """Turns of a conversation, as vLLM takes them.
 
-    Pictures go by their uuid: vLLM processes each once, and finds it in its caches from then on.
+    Pictures go by their uuid: vLLM processes each once, and finds it in its caches from then on. The system
+    prompt opens the first user's turn where the template has no place for it.
     """
 
-    def __init__(self, llm: Any) -> None:
-        """`llm`: vLLM's `AsyncLLM`."""
+    def __init__(self, renderer: Any) -> None:
+        """`renderer`: that of vLLM's `AsyncLLM`."""
         from vllm.renderers.params import ChatParams
 
-        self._renderer = llm.renderer
-        self._tokenizer = llm.renderer.get_tokenizer()
+        self._renderer = renderer
+        self._tokenizer = renderer.get_tokenizer()
         self._template = ChatParams(chat_template_kwargs={"add_generation_prompt": True})
+        self._system_role = True
+
+    async def probe(self) -> None:
+        """Finds out whether the template takes a system's turn; called before anything else."""
+        from vllm.exceptions import VLLMClientError
+
+        user = Turn("user", (Text("x"),))
+        alone = await self._tokens([user])
+        try:
+            self._system_role = await self._tokens([Turn("system", (Text("x"),)), user]) != alone
+        except (VLLMClientError, ValueError):  # a template that says it knows no such role
+            self._system_role = False
 
     async def prompt(self, turns: Sequence[Turn]) -> Any:
         """The prompt that has `turns` answered, for `AsyncLLM.generate`."""
         cache = self._renderer.mm_processor_cache
-        messages = _messages(turns, cache.is_cached_item if cache else _never)
+        messages = self._messages(turns, *([cache.is_cached_item] if cache else []))
         try:
             _, prompts = await self._renderer.render_chat_async([messages], self._template)
         except ValueError:  # another session's picture has pushed one of these out meanwhile
-            _, prompts = await self._renderer.render_chat_async([_messages(turns)], self._template)
+            _, prompts = await self._renderer.render_chat_async([self._messages(turns)], self._template)
         return prompts[0]
 
     async def picture(self, picture: Image) -> Processed:
@@ -47,23 +60,29 @@ class Prompter:
 
     async def length(self, turns: Sequence[Turn]) -> int:
         """Its length in tokens, those of the pictures included; nothing of it is kept."""
-        # Without the picture cache, which would take for sent to the engine what is only measured here.
-        _, prompts = await self._renderer.render_chat_async(
-            [_messages(turns)], self._template, skip_mm_cache=True
-        )
-        return len(prompts[0]["prompt_token_ids"])
+        return len(await self._tokens(turns))
 
     def count(self, text: str) -> int:
         """Tokens in `text` alone."""
         return len(self._tokenizer.encode(text, add_special_tokens=False))
 
+    async def _tokens(self, turns: Sequence[Turn]) -> list[int]:
+        # Without the picture cache, which would take for sent to the engine what is only measured here.
+        _, prompts = await self._renderer.render_chat_async(
+            [self._messages(turns)], self._template, skip_mm_cache=True
+        )
+        tokens: list[int] = prompts[0]["prompt_token_ids"]
+        return tokens
 
-def _never(_: str) -> bool:
-    return False
-
-
-def _messages(turns: Sequence[Turn], cached: Callable[[str], bool] = _never) -> list[dict[str, Any]]:
-    return [{"role": turn.role, "content": [_content(part, cached) for part in turn.parts]} for turn in turns]
+    def _messages(
+        self, turns: Sequence[Turn], cached: Callable[[str], bool] = lambda _: False
+    ) -> list[dict[str, Any]]:
+        if not self._system_role and len(turns) > 1 and turns[0].role == "system":
+            system, first, *others = turns
+            turns = [Turn("user", (*system.parts, *first.parts)), *others]
+        return [
+            {"role": turn.role, "content": [_content(part, cached) for part in turn.parts]} for turn in turns
+        ]
 
 
 def _content(part: Part, cached: Callable[[str], bool]) -> dict[str, Any]:

@@ -48,7 +48,9 @@ async def main(frames: int) -> None:
     first = 0.0
     async with await engine.open(config) as session:
         for index in range(1, frames + 1):
-            await session.caption(Frame(pixels=pictures[index % len(pictures)].copy()))
+            frame = Frame(pixels=pictures[index % len(pictures)].copy())
+            await session.prepare(frame)
+            await session.caption(frame)
             if index % STEP == 0:
                 held = resident_mib()
                 first = first or held

@@ -216,6 +216,21 @@ async def test_guided_replies_obey(engine: VllmEngine, pictures: list[NDArray]) 
     assert "square" in json.loads(reply.text)["caption"]
 
 
+async def test_a_seed_makes_sampling_repeatable(engine: VllmEngine, pictures: list[NDArray]) -> None:
+    wild = Sampling(temperature=2, top_p=1, repetition_penalty=1)
+
+    async def said(seed: int) -> str:
+        async with await engine.open(config()) as session:
+            held = session._context
+            context = VllmContext(held._llm, held._prompter, held._sizes, seed=seed)
+            await context.append(Turn("user", (Image(Frame(pixels=pictures[0]), uuid4().hex),)))
+            async with contextlib.aclosing(context.generate(wild)) as deltas:
+                return "".join([delta.text async for delta in deltas])
+
+    assert await said(7) == await said(7)
+    assert len({await said(seed) for seed in range(8)}) > 1
+
+
 async def test_a_cancelled_frame_leaves_the_session_usable(
     engine: VllmEngine, pictures: list[NDArray], truth: list[dict[str, str]]
 ) -> None:
