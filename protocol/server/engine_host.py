@@ -242,7 +242,14 @@ class EngineHost:
             return Failed(frame_error(error))
         decode_ms = decoded.decode_ms if reply.decode_ms is None else reply.decode_ms
         inqueue_ms = decoded.waited_ms + (reply.inqueue_ms or 0.0)
-        return reply.model_copy(update={"decode_ms": decode_ms, "inqueue_ms": inqueue_ms})
+        # The engine counts from when it was asked; the frame was submitted before it was decoded.
+        before_s = (decoded.waited_ms + decoded.decode_ms) / 1000
+        whole = {
+            name: seconds + before_s
+            for name, seconds in (("ttft_s", reply.ttft_s), ("latency_s", reply.latency_s))
+            if seconds is not None
+        }
+        return reply.model_copy(update={"decode_ms": decode_ms, "inqueue_ms": inqueue_ms, **whole})
 
     def _settle(self, held: HeldSession, flight: Flight, outcome: FrameOutcome) -> None:
         if not flight.settle(outcome):

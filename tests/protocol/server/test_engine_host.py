@@ -309,6 +309,24 @@ async def test_a_frame_is_decoded_and_answered(image: bytes | str) -> None:
         assert frame.pixels[0, 0].tolist() == [200, 100, 50]
 
 
+async def test_a_frame_is_timed_from_when_it_was_submitted() -> None:
+    class Session(FakeSession):
+        async def caption(self, frame: Frame) -> FrameReply:
+            reply = await super().caption(frame)
+            return reply.model_copy(update={"ttft_s": 0.0, "latency_s": 1.0})
+
+    engine = FakeEngine()
+    async with hosting(engine) as host:
+        session_id = await opened(host)
+        engine.sessions[0].__class__ = Session
+        reply = await host.frame(session_id, IMAGE)
+        assert isinstance(reply, FrameReply)
+        assert reply.ttft_s is not None
+        assert reply.decode_ms is not None
+        assert reply.latency_s == pytest.approx(1.0 + reply.ttft_s)
+        assert reply.ttft_s >= reply.decode_ms / 1000
+
+
 async def test_the_engines_own_times_are_kept() -> None:
     class Session(FakeSession):
         async def caption(self, frame: Frame) -> FrameReply:
