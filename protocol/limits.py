@@ -59,6 +59,9 @@ MAX_QUEUED_BYTES: Final = MAX_FRAME_BYTES
 MIN_QUEUED_BYTES: Final = 1024
 """The least a message that waits counts for, so that empty ones fill the queue too."""
 
+MAX_SESSIONS: Final = 64
+"""Sessions a server holds at once unless told otherwise. Ours; the NIM's default is 2."""
+
 # Times a server keeps.
 WEBSOCKET_IDLE_TIMEOUT_S: Final = 900.0
 """Without a frame for so long, a session opened over WebSocket expires."""

@@ -38,6 +38,7 @@ from cli.server_options import (
 from protocol.limits import (
     DEFAULT_MAX_VIDEO_SEGMENTS,
     FRAME_TIMEOUT_S,
+    MAX_SESSIONS,
     REST_IDLE_TIMEOUT_S,
     WEBSOCKET_IDLE_TIMEOUT_S,
 )
@@ -55,7 +56,7 @@ def serve_command(
     api_key: ApiKey = None,
     allow_origin: AllowOrigin = None,
     allow_host: AllowHost = None,
-    max_sessions: MaxSessions = 64,
+    max_sessions: MaxSessions = MAX_SESSIONS,
     idle_timeout: IdleTimeout = WEBSOCKET_IDLE_TIMEOUT_S,
     rest_idle_timeout: RestIdleTimeout = REST_IDLE_TIMEOUT_S,
     frame_timeout: FrameTimeout = FRAME_TIMEOUT_S,

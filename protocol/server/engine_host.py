@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from protocol.errors import EngineFailure, SessionError, Unavailable
 from protocol.host import Busy, Dead, Failed, Gone, Refused
-from protocol.limits import FRAME_TIMEOUT_S
+from protocol.limits import FRAME_TIMEOUT_S, MAX_SESSIONS
 from protocol.messages import Closed, FrameReply
 from protocol.server.engine_errors import frame_error, is_engine_lost, open_error
 from protocol.server.held_session import PATIENCE_S, Flight, HeldSession
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from protocol.host import FrameOutcome, OpenOutcome
     from protocol.messages import Created, SessionConfig
     from protocol.session import Engine
-
-MAX_SESSIONS = 64
-"""Sessions open at once, unless told otherwise."""
 
 
 class EngineHost:
