@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from engine.caption_session import CaptionSession
 from engine.vllm.admission import Capacity
-from engine.vllm.context import VllmContext, engine_died
+from engine.vllm.context import VllmContext, engine_died, one_line
 from engine.vllm.download import Download
 from engine.vllm.options import VllmOptions
 from engine.vllm.picture_cache import limit_picture_cache
@@ -150,7 +150,9 @@ class VllmEngine(Engine):
             except ImportError as error:
                 raise EngineError(f"vLLM cannot be imported: {error}", hint=INSTALL) from error
             except Exception as error:
-                reason = self._log.last_error() or (str(error).strip() or repr(error)).splitlines()[0]
+                reason = self._log.last_error() or one_line(error)
+                if "See root cause above" in reason:  # there is nothing above
+                    reason = "its process ended without a word, as when the system wants memory"
                 raise EngineError(
                     f"vLLM cannot load {self._model}: {reason}", hint="--debug shows all it says"
                 ) from error
