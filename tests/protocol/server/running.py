@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import io
 import json
+import socket
+import struct
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -121,6 +123,28 @@ async def hear(socket: ClientConnection) -> dict[str, Any]:
     """The next message."""
     answer: dict[str, Any] = json.loads(await socket.recv())
     return answer
+
+
+async def deaf_websocket(port: int) -> asyncio.StreamWriter:
+    """A WebSocket after its handshake that takes next to nothing of what it is sent."""
+    small = socket.socket()
+    small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    small.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(small, ("127.0.0.1", port))
+    reader, writer = await asyncio.open_connection(sock=small, limit=4096)
+    writer.write(
+        b"GET /v1/streaming/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    assert b"101" in await reader.readuntil(b"\r\n\r\n")
+    return writer
+
+
+def masked_text(text: str) -> bytes:
+    """One text message as a client frames it, masked with zeros."""
+    data = text.encode()
+    assert len(data) < 126
+    return struct.pack("!BBI", 0x81, 0x80 | len(data), 0) + data
 
 
 def error(answer: httpx.Response, code: int) -> str:

@@ -168,6 +168,18 @@ async def test_the_rest_of_a_body_that_is_too_large_is_not_waited_for(server):
     await writer.wait_closed()
 
 
+async def test_a_body_that_stops_arriving_is_given_up(server, monkeypatch):
+    monkeypatch.setattr("protocol.server.body.STALL_TIMEOUT_S", 0.05)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(
+        b"POST /v1/streaming/sessions/x/frame HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\n"
+        b"Content-Length: 100\r\n\r\nhalf"
+    )
+    assert b"400" in await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+
+
 async def test_json_over_its_limit_is_413(server):
     error(await server.send("nobody", b" " * (MAX_JSON_BODY_BYTES + 1), "application/json"), 413)
     large = {**PROMPT, "question": "x" * MAX_CONFIG_BYTES}

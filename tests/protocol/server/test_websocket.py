@@ -4,8 +4,6 @@ import asyncio
 import base64
 import contextlib
 import json
-import socket
-import struct
 
 import pytest
 import pytest_asyncio
@@ -16,7 +14,7 @@ from protocol.errors import EngineError, EngineFailure, InvalidRequest
 from protocol.limits import MAX_FRAME_BYTES, MAX_QUEUED_BYTES, MAX_WEBSOCKET_MESSAGE_BYTES
 from protocol.server.websocket import MAX_UNSENT
 from tests.fake_engine import FakeEngine
-from tests.protocol.server.running import PROMPT, hear, picture, running, say
+from tests.protocol.server.running import PROMPT, deaf_websocket, hear, masked_text, picture, running, say
 
 FRAME = picture()
 FRAME_B64 = base64.b64encode(FRAME).decode()
@@ -260,7 +258,7 @@ async def send_all(client, messages):
 
 async def test_a_client_that_takes_no_replies_is_not_read_for_ever():
     async with running(FakeEngine()) as server:
-        writer = await raw_websocket(server.port)
+        writer = await deaf_websocket(server.port)
         writer.write(masked_text(json.dumps(PROMPT)))
         message = masked_text(json.dumps({"op": "x" * 50}))
         [connection] = server.endpoint.connections
@@ -276,28 +274,6 @@ async def test_a_client_that_takes_no_replies_is_not_read_for_ever():
         await until_empty(server)
         with contextlib.suppress(OSError):
             await writer.wait_closed()
-
-
-async def raw_websocket(port):
-    """A connection after its handshake, whose messages nobody reads."""
-    small = socket.socket()
-    small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    small.setblocking(False)
-    await asyncio.get_running_loop().sock_connect(small, ("127.0.0.1", port))
-    reader, writer = await asyncio.open_connection(sock=small, limit=4096)
-    writer.write(
-        b"GET /v1/streaming/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-    )
-    assert b"101" in await reader.readuntil(b"\r\n\r\n")
-    return writer
-
-
-def masked_text(text):
-    """One text message as a client frames it, masked with zeros."""
-    data = text.encode()
-    assert len(data) < 126
-    return struct.pack("!BBI", 0x81, 0x80 | len(data), 0) + data
 
 
 async def test_pings_are_answered_while_a_frame_is_inferred():
