@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cli.engine_options import ENGINE_PANEL, RETENTION_PANEL
 from protocol.limits import DEFAULT_MAX_VIDEO_SEGMENTS
 
 SERVER_PANEL = "Server"
@@ -133,6 +134,17 @@ FrameTimeout = Annotated[
         rich_help_panel=SESSION_PANEL,
     ),
 ]
+ServedModelName = Annotated[
+    str | None,
+    typer.Option(
+        "--served-model-name",
+        metavar="NAME",
+        envvar="NIM_SERVED_MODEL_NAME",
+        help="What clients know the model by. Default: what --model says.",
+        rich_help_panel=ENGINE_PANEL,
+        show_default=False,
+    ),
+]
 MaxVideoSegments = Annotated[
     int | None,
     typer.Option(
@@ -141,7 +153,7 @@ MaxVideoSegments = Annotated[
         min=1,
         envvar="NIM_STREAMING_MAX_VIDEO_SEGMENTS",
         help=f"Frames remembered. Default: {DEFAULT_MAX_VIDEO_SEGMENTS}.",
-        rich_help_panel="What the session remembers",
+        rich_help_panel=RETENTION_PANEL,
         show_default=False,
     ),
 ]

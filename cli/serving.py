@@ -5,31 +5,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import signal
 import socket
 import ssl
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from cli.clean import one_line
+from cli.ending import Ending
 from cli.exit_codes import EXIT_INTERRUPTED, EXIT_OK
 from cli.main import print_error
 from cli.server_log import show_server_log
-from protocol.errors import EngineError, StreamError, UsageError
+from protocol.errors import StreamError, UsageError
 from protocol.messages import SERVER_RETENTION, Retention, describe_invalid
 from protocol.server.app import create_app
 from protocol.server.engine_host import EngineHost
 from protocol.server.metrics import Metrics
+from protocol.server.named_host import NamedHost
 from protocol.server.readiness import Readiness
 from protocol.server.server import Server, listen
 from protocol.server.settings import ANY, ServerSettings
 from protocol.server.websocket import WebSocketEndpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from cli.engines import EngineChoice
@@ -48,6 +49,7 @@ class Serving:
     """
 
     engine: EngineChoice
+    served_model_name: str | None
     host: str
     port: int
     certfile: Path | None
@@ -134,7 +136,7 @@ class _Run:
         self._asked = asked
         self._engine = engine
         self._readiness = Readiness()
-        self._ending = _Ending()
+        self._ending = Ending()
         metrics = _Watch(self._ending.engine_lost)
         settings = asked.settings()
         self._host = EngineHost(
@@ -144,8 +146,10 @@ class _Run:
             observer=metrics,
         )
         metrics.watch_sessions(lambda: self._host.open_sessions)
-        self._endpoint = WebSocketEndpoint(self._host, self._readiness, metrics, settings)
-        app = create_app(self._host, self._readiness, settings, metrics, self._endpoint)
+        name = asked.served_model_name
+        named = NamedHost(self._host, name) if name else self._host
+        self._endpoint = WebSocketEndpoint(named, self._readiness, metrics, settings)
+        app = create_app(named, self._readiness, settings, metrics, self._endpoint)
         try:
             self._server = Server(app, certfile=asked.certfile, keyfile=asked.keyfile)
         except ssl.SSLError as error:
@@ -196,6 +200,7 @@ class _Run:
     async def _load(self, address: str) -> None:
         try:
             served = await self._engine.load()
+            served = replace(served, model=self._asked.served_model_name or served.model)
             self._readiness.retention = self._asked.retention_over(served.retention)
         except Exception as error:
             self._ending.fail(error)
@@ -210,54 +215,6 @@ class _Run:
         await self._host.drain(0 if self._ending.error else self._asked.drain_timeout_s)
         await self._endpoint.wait_closed(LAST_WORDS_S)
         self._server.should_exit = True
-
-
-class _Ending:
-    """Why and when a run ends."""
-
-    def __init__(self) -> None:
-        self.error: Exception | None = None
-        self._event = asyncio.Event()
-
-    async def wait(self) -> None:
-        """Waits for the end."""
-        await self._event.wait()
-
-    def fail(self, error: Exception) -> None:
-        """The run ends because of `error`."""
-        self.error = self.error or error
-        self._event.set()
-
-    def engine_lost(self, reason: str) -> None:
-        """The run ends because the engine is gone."""
-        self.fail(EngineError(f"the engine is gone: {reason}"))
-
-    def server_ended(self, serving: asyncio.Task[None]) -> None:
-        """The run ends because uvicorn did, which it should not by itself."""
-        if not serving.cancelled() and (error := serving.exception()) is not None:
-            self.fail(error if isinstance(error, Exception) else StreamError(f"the server ended: {error!r}"))
-        self._event.set()
-
-    @contextlib.contextmanager
-    def hearing_signals(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM end the run; the second one cancels it wherever it is."""
-        task = asyncio.current_task()
-        loop = asyncio.get_running_loop()
-
-        def told() -> None:
-            if self._event.is_set() and task is not None:
-                task.cancel()
-            self._event.set()
-
-        for each in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
-                loop.add_signal_handler(each, told)
-        try:
-            yield
-        finally:
-            for each in (signal.SIGINT, signal.SIGTERM):
-                with contextlib.suppress(NotImplementedError):
-                    loop.remove_signal_handler(each)
 
 
 class _Watch(Metrics):

@@ -33,6 +33,7 @@ from cli.server_options import (
     Port,
     Quiet,
     RestIdleTimeout,
+    ServedModelName,
     Streaming,
 )
 from protocol.limits import (
@@ -62,6 +63,7 @@ def serve_command(
     frame_timeout: FrameTimeout = FRAME_TIMEOUT_S,
     engine: EngineName = "auto",
     model: Model = None,
+    served_model_name: ServedModelName = None,
     seed: Seed = None,
     gpu_memory_utilization: GpuMemory = None,
     max_model_len: MaxModelLen = None,
@@ -101,6 +103,7 @@ def serve_command(
     )
     serving = Serving(
         engine=choice,
+        served_model_name=served_model_name,
         host=host,
         port=port,
         certfile=ssl_certfile,

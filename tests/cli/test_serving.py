@@ -60,7 +60,8 @@ class Choice:
 
 def serving(engine: FakeEngine, **options: Any) -> Serving:
     asked: dict[str, Any] = {
-        "host": "127.0.0.1", "port": 0, "certfile": None, "keyfile": None, "drain_timeout_s": 30.0,
+        "served_model_name": None, "host": "127.0.0.1", "port": 0, "certfile": None, "keyfile": None,
+        "drain_timeout_s": 30.0,
         "streaming": True, "quiet": True, "debug": False, "api_key": None, "allowed_origins": [],
         "allowed_hosts": [], "max_sessions": 4, "idle_timeout_s": 60.0, "rest_idle_timeout_s": 60.0,
         "frame_timeout_s": 30.0, "retention": {},
@@ -129,6 +130,21 @@ def test_it_answers_while_the_engine_loads(url):
         assert serving(engine).run() == EXIT_OK
     assert engine.closed
     assert engine.sessions[0].closed
+
+
+def test_the_model_may_have_another_name(url):
+    def play():
+        address = url()
+        while get(address, "/v1/health/ready").status_code == 503:
+            pass
+        names = [get(address, "/v1/streaming/config").json()["model"]]
+        names += [each["id"] for each in get(address, "/v1/models").json()["data"]]
+        named = {**PROMPT, "model": "mine"}
+        names.append(post(address, "/v1/streaming/sessions", json=named).json()["model"])
+        assert names == ["mine"] * 3
+
+    with client(play):
+        assert serving(FakeEngine(), served_model_name="mine").run() == EXIT_OK
 
 
 def test_it_can_be_stopped_while_the_engine_loads(url):
