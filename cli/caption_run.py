@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cli.tally import Tally
     from cli.video.inputs import Input
     from cli.video.sampling import SamplingPlan
+    from cli.video.timeouts import Timeouts
     from protocol.session import Engine
 
 MAX_TEXT_BYTES = 1 << 20
@@ -45,6 +46,7 @@ def run_captions(
     every: int,
     quiet: bool,
     instructed: bool,
+    timeouts: Timeouts,
 ) -> int:
     """Captions every input and gives the exit code. What can be checked is checked before anything is read.
 
@@ -79,19 +81,21 @@ def run_captions(
         display.note(
             f"the {opened.name} engine describes what it sees; it does not follow a prompt or question"
         )
-    return run_until_signalled(_caption_and_close(inputs, plan, opened, config, outputs, display)).exit_code
+    work = _caption_and_close(inputs, plan, timeouts, opened, config, outputs, display)
+    return run_until_signalled(work).exit_code
 
 
 async def _caption_and_close(
     inputs: Sequence[Input],
     plan: SamplingPlan,
+    timeouts: Timeouts,
     engine: Engine,
     config: SessionConfig,
     outputs: Outputs,
     display: Display,
 ) -> Tally:
     try:
-        return await caption_inputs(inputs, plan, engine, config, outputs, display)
+        return await caption_inputs(inputs, plan, engine, config, outputs, display, timeouts)
     finally:
         outputs.close()
         await engine.close()

@@ -11,6 +11,7 @@ from cli.output.record import CaptionRecord, ErrorRecord
 from cli.output.text import clock
 from cli.tally import Tally
 from cli.video.inputs import unique_stems
+from cli.video.timeouts import DEFAULT_TIMEOUTS
 from protocol.errors import EngineFailure, FrameRefused, InputError
 from protocol.frame import Frame
 from protocol.source import Damage, Ended
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cli.output.terminal import Display
     from cli.video.inputs import Input
     from cli.video.sampling import SamplingPlan
+    from cli.video.timeouts import Timeouts
     from protocol.messages import SessionConfig
     from protocol.session import Engine, Session
     from protocol.source import Event, Source
@@ -34,6 +36,7 @@ async def caption_inputs(
     config: SessionConfig,
     outputs: Outputs,
     display: Display,
+    timeouts: Timeouts = DEFAULT_TIMEOUTS,
 ) -> Tally:
     """Captions each input in a session of its own; one that fails is reported and the rest go on.
 
@@ -51,7 +54,7 @@ async def caption_inputs(
     await engine.check(config)
     for number, (given, stem) in enumerate(zip(inputs, unique_stems(inputs), strict=True), start=1):
         try:
-            source = await open_source(given, plan)
+            source = await open_source(given, plan, timeouts)
         except InputError as error:
             display.failed(str(error))
             tally.failed += 1

@@ -12,6 +12,7 @@ import typer
 
 SAMPLING_PANEL = "Which frames"
 OUTPUT_PANEL = "Output"
+INPUT_PANEL = "Silent inputs"
 
 Inputs = Annotated[
     list[str],
@@ -78,6 +79,26 @@ Loop = Annotated[
         "--loop",
         help="Repeat the video, its times going on, until --max-frames or --end.",
         rich_help_panel=SAMPLING_PANEL,
+    ),
+]
+OpenTimeout = Annotated[
+    float,
+    typer.Option(
+        "--open-timeout",
+        min=0.0,
+        metavar="SECONDS",
+        help="Give up on an input from which nothing comes in for so long; 0 waits without end.",
+        rich_help_panel=INPUT_PANEL,
+    ),
+]
+ReadTimeout = Annotated[
+    float,
+    typer.Option(
+        "--read-timeout",
+        min=0.0,
+        metavar="SECONDS",
+        help="Give up on an input that falls silent for so long later on; 0 waits without end.",
+        rich_help_panel=INPUT_PANEL,
     ),
 ]
 Overwrite = Annotated[

@@ -46,9 +46,11 @@ from cli.options import (
     Keyframes,
     Loop,
     MaxFrames,
+    OpenTimeout,
     OutputDir,
     Overwrite,
     Quiet,
+    ReadTimeout,
     Start,
 )
 from cli.remote_options import (
@@ -65,6 +67,7 @@ from cli.remote_options import (
     RemoteOptions,
     Transport,
 )
+from cli.video.timeouts import OPEN_TIMEOUT_S, READ_TIMEOUT_S, Timeouts
 from protocol.errors import UsageError
 from protocol.limits import (
     DEFAULT_FREQUENCY_PENALTY,
@@ -84,6 +87,8 @@ def caption_command(
     every_frame: EveryFrame = False,
     keyframes: Keyframes = False,
     loop: Loop = False,
+    open_timeout: OpenTimeout = OPEN_TIMEOUT_S,
+    read_timeout: ReadTimeout = READ_TIMEOUT_S,
     format_names: Annotated[
         list[str] | None,
         typer.Option(
@@ -254,5 +259,6 @@ def caption_command(
         overwrite=overwrite,
         every=every,
         quiet=quiet,
+        timeouts=Timeouts(open_timeout, read_timeout),
         instructed=bool(prompt or question),
     )

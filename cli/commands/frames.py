@@ -19,11 +19,14 @@ from cli.options import (
     Inputs,
     Keyframes,
     MaxFrames,
+    OpenTimeout,
     Overwrite,
     Quiet,
+    ReadTimeout,
     Start,
 )
 from cli.tally import Tally
+from cli.video.timeouts import OPEN_TIMEOUT_S, READ_TIMEOUT_S, Timeouts
 from protocol.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -63,6 +66,8 @@ def frames_command(
     every_frame: EveryFrame = False,
     keyframes: Keyframes = False,
     overwrite: Overwrite = False,
+    open_timeout: OpenTimeout = OPEN_TIMEOUT_S,
+    read_timeout: ReadTimeout = READ_TIMEOUT_S,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
@@ -95,12 +100,14 @@ def frames_command(
         encoding: Encoding = "png" if picture_format == "png" else "jpeg"
         folder = FrameFolder(output, encoding=encoding, overwrite=overwrite)
     with folder or nullcontext():
-        tally = run_until_signalled(_sample_inputs(sources, plan, folder, quiet=quiet))
+        tally = run_until_signalled(
+            _sample_inputs(sources, plan, Timeouts(open_timeout, read_timeout), folder, quiet=quiet)
+        )
     return tally.exit_code
 
 
 async def _sample_inputs(
-    inputs: Sequence[str], plan: SamplingPlan, folder: FrameFolder | None, *, quiet: bool
+    inputs: Sequence[str], plan: SamplingPlan, timeouts: Timeouts, folder: FrameFolder | None, *, quiet: bool
 ) -> Tally:
     from cli.main import print_error
     from cli.output.text import clock
@@ -111,7 +118,7 @@ async def _sample_inputs(
     for given, stem in zip(inputs, unique_stems(inputs), strict=True):
         started = perf_counter()
         try:
-            source = await open_source(given, plan)
+            source = await open_source(given, plan, timeouts)
         except InputError as error:
             print_error(str(error))
             tally.failed += 1

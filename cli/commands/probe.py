@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.exit_codes import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_OK
-from cli.options import Debug, End, EveryFrame, Fps, Inputs, Keyframes, MaxFrames, Start
+from cli.options import (
+    Debug,
+    End,
+    EveryFrame,
+    Fps,
+    Inputs,
+    Keyframes,
+    MaxFrames,
+    OpenTimeout,
+    ReadTimeout,
+    Start,
+)
+from cli.video.timeouts import OPEN_TIMEOUT_S, READ_TIMEOUT_S, Timeouts
 from protocol.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +40,8 @@ def probe_command(
     max_frames: MaxFrames = None,
     every_frame: EveryFrame = False,
     keyframes: Keyframes = False,
+    open_timeout: OpenTimeout = OPEN_TIMEOUT_S,
+    read_timeout: ReadTimeout = READ_TIMEOUT_S,
     debug: Debug = False,
 ) -> int:
     """Show what INPUT holds and what `caption` would do with it.
@@ -51,13 +65,17 @@ def probe_command(
         keyframes=keyframes,
     )
     sources = expand_inputs(inputs)
-    failed = run_until_signalled(_probe_inputs(sources, plan, as_json=as_json))
+    failed = run_until_signalled(
+        _probe_inputs(sources, plan, Timeouts(open_timeout, read_timeout), as_json=as_json)
+    )
     if failed == len(sources):
         return EXIT_FAILED
     return EXIT_INCOMPLETE if failed else EXIT_OK
 
 
-async def _probe_inputs(inputs: Sequence[str], plan: SamplingPlan, *, as_json: bool) -> int:
+async def _probe_inputs(
+    inputs: Sequence[str], plan: SamplingPlan, timeouts: Timeouts, *, as_json: bool
+) -> int:
     """Prints what each input is; how many could not be read."""
     from cli.main import print_error
     from cli.video.file_source import open_source
@@ -66,7 +84,7 @@ async def _probe_inputs(inputs: Sequence[str], plan: SamplingPlan, *, as_json: b
     failed = 0
     for given in inputs:
         try:
-            source = await open_source(given, plan)
+            source = await open_source(given, plan, timeouts)
         except InputError as error:
             failed += 1
             print_error(str(error))

@@ -12,6 +12,7 @@ from av.stream import Disposition
 
 from cli.video.inputs import STDIN, is_url
 from cli.video.spool import download, spool
+from cli.video.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from protocol.errors import InputError
 from protocol.redaction import mask_url
 
@@ -21,12 +22,9 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-OPEN_TIMEOUT_S = 20.0
-READ_TIMEOUT_S = 30.0
-
 # FFmpeg asks the server to close each connection and yet uses it again where an HTTP/1.1 server does not
 # confirm that. The seek then fails, which demuxers take for the end. (Asking to keep connections instead,
-# multiple_requests, waits at the end of a file that comes without ranges until READ_TIMEOUT_S.)
+# multiple_requests, waits at the end of a file that comes without ranges until it times out.)
 _HTTP_OPTIONS = {"reconnect": "1", "reconnect_on_network_error": "1", "reconnect_delay_max": "2"}
 
 av.logging.set_level(None)  # FFmpeg's own lines never reach the terminal
@@ -50,8 +48,10 @@ class OpenInput:
         name: as the person gave it, credentials masked.
     """
 
-    def __init__(self, given: str, stopped: Callable[[], bool]) -> None:
-        """`stopped` is asked now and then while a pipe is copied.
+    def __init__(
+        self, given: str, stopped: Callable[[], bool], timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> None:
+        """`stopped` is asked after each piece of a pipe that is copied.
 
         Raises:
             InputError: there is no such file, or it is nothing that could be a video.
@@ -60,6 +60,7 @@ class OpenInput:
         self._file: BinaryIO | None = None
         self._url = given
         self._stopped = stopped
+        self._timeouts = timeouts
         if given == STDIN:
             self._file = spool(0, self.name, stopped)
         elif not is_url(given):
@@ -82,7 +83,10 @@ class OpenInput:
             if self._url.startswith("file:"):
                 return av.open(self._url, "r")
             options = _HTTP_OPTIONS if self._over_http else {}
-            return av.open(self._url, "r", options=options, timeout=(OPEN_TIMEOUT_S, READ_TIMEOUT_S))
+            open_s, read_s = self._timeouts.open_s, self._timeouts.read_s
+            # Whoever waits for this thread gives up first, and says so; this lets the thread itself go.
+            limits = (open_s + 1 if open_s else None, read_s + 1 if read_s else None)
+            return av.open(self._url, "r", options=options, timeout=limits)
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self.error(error) from error
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from cli.video.inputs import is_url
 from cli.video.lookahead import Exhausted, Lookahead
 from cli.video.picture import PictureRenderer
 from cli.video.reader import Decoded, Reader
+from cli.video.timeouts import DEFAULT_TIMEOUTS, Pulse, Timeouts
 from protocol.frame import Frame
+from protocol.redaction import mask_url
 from protocol.source import Damage, Ended
 
 if TYPE_CHECKING:
@@ -24,16 +29,16 @@ if TYPE_CHECKING:
 LOOKAHEAD_FRAMES = 4
 """Frames read ahead of the consumer: at most 4 x 12.6 MB of pixels. Full, decoding waits."""
 
-_CLOSE_TIMEOUT_S = 2.0
+_CLOSE_TIMEOUT_S = 0.5
 
 
-async def open_source(given: Input, plan: SamplingPlan) -> FileSource:
+async def open_source(given: Input, plan: SamplingPlan, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> FileSource:
     """Opens `given` in a thread of its own and starts to read ahead.
 
     Raises:
-        InputError: it cannot be opened, or there is no picture in it.
+        InputError: it cannot be opened, not in time, or there is no picture in it.
     """
-    source = FileSource(given, plan)
+    source = FileSource(given, plan, timeouts)
     try:
         await source._opened()
     except BaseException:
@@ -53,13 +58,15 @@ class FileSource:
 
     live = False
 
-    def __init__(self, given: Input, plan: SamplingPlan) -> None:
-        self.name = ""
+    def __init__(self, given: Input, plan: SamplingPlan, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
+        self.name = mask_url(given) if is_url(given) else given
         self.duration_s: float | None = None
         self.expected_frames: int | None = None
         self.info: VideoInfo
         self._given = given
         self._plan = plan
+        self._timeouts = timeouts
+        self._pulse = Pulse(timeouts)
         self._queue: Lookahead[Event | Reader] = Lookahead(LOOKAHEAD_FRAMES)
         self._thread = threading.Thread(target=self._run, name="video reader", daemon=True)
         self._thread.start()
@@ -68,19 +75,45 @@ class FileSource:
         """See `Source.events`."""
         while True:
             try:
-                event = await self._queue.get()
+                event = await self._next()
             except Exhausted:
                 return
             assert not isinstance(event, Reader)
             yield event
 
     async def close(self) -> None:
-        """Stops the thread; one that hangs inside FFmpeg is left behind after two seconds."""
+        """Stops the thread; one that hangs inside FFmpeg is left behind after half a second."""
         self._queue.close()
         await self._queue.finished(_CLOSE_TIMEOUT_S)
 
+    async def _next(self) -> Event | Reader:
+        """What the thread gives next.
+
+        Raises:
+            Exhausted: it gave its last.
+            InputError: it cannot go on, or the input is silent for longer than allowed.
+        """
+        since = time.monotonic()  # a thread that waited for room gave no sign meanwhile
+        while True:
+            left_s = self._pulse.left_s(since)
+            if left_s is not None and left_s <= 0:
+                self._queue.close()
+                raise self._pulse.silent(self.name)
+            try:
+                async with asyncio.timeout(left_s) as limit:
+                    return await self._queue.get()
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                # else round again: there may have been a sign of life since
+
+    def _stopped(self) -> bool:
+        """Asked by the reader after each packet, and each piece of a pipe."""
+        self._pulse.beat()
+        return self._queue.closed
+
     async def _opened(self) -> None:
-        reader = await self._queue.get()
+        reader = await self._next()
         assert isinstance(reader, Reader)
         self.name, self.info = reader.name, reader.info
         span = self._plan.span(self.info.duration_s)
@@ -92,7 +125,7 @@ class FileSource:
         ended: BaseException | None = None
         reader: Reader | None = None
         try:
-            reader = Reader(self._given, stopped=lambda: self._queue.closed)
+            reader = Reader(self._given, stopped=self._stopped, timeouts=self._timeouts)
             if self._queue.put(reader):
                 for event in _sample(reader, self._plan):
                     if not self._queue.put(event):

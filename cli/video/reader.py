@@ -16,6 +16,7 @@ import av
 from cli.video.clock import FrameClock
 from cli.video.container import OpenInput, video_stream
 from cli.video.info import VideoInfo, describe, time_zero
+from cli.video.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from protocol.errors import InputError
 from protocol.source import Damage
 
@@ -59,7 +60,13 @@ class Reader:
         end: when the last picture read so far leaves the screen, in seconds.
     """
 
-    def __init__(self, given: str, *, stopped: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        given: str,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    ) -> None:
         """Opens the input and decodes its first picture. `stopped`: asked between packets, ends all reading.
 
         Raises:
@@ -72,7 +79,7 @@ class Reader:
         self._shift = Fraction(0)
         self._seen: deque[Decoded | Damage] = deque()
         self._container: InputContainer | None = None
-        self._input = OpenInput(given, stopped)
+        self._input = OpenInput(given, stopped, timeouts)
         self.name = self._input.name
         try:
             self._open()
