@@ -1,11 +1,14 @@
 """The README's commands do what it shows."""
 
+import contextlib
 import importlib.util
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,29 +41,73 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@contextlib.contextmanager
+def background(command: str, desk: Path, environ: dict[str, str]) -> Iterator[None]:
+    """A server that a command ending in `&` starts, once it is ready."""
+    with subprocess.Popen(
+        ["bash", "-c", f"exec {command.rstrip('& ')}"],
+        cwd=desk,
+        env=environ,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            assert server.stderr is not None
+            assert any(line.startswith("ready at ") for line in server.stderr)
+            yield
+        finally:
+            server.terminate()
+            server.communicate(timeout=60)
+        assert server.returncode == 0
+
+
+def free_port() -> str:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return str(listener.getsockname()[1])
+
+
+def on_a_terminal(command: str) -> str:
+    """`command`, shown as on a terminal: what a pipe gets is another format."""
+    if command.startswith("stream ping"):
+        return f"script --quiet --return --command '{command}' /dev/null"
+    piped = not command.startswith("stream caption") or "-o" in command or "|" in command
+    return command if piped else f"{command} --format text"
+
+
+def measured(text: str) -> str:
+    """`text` without what differs from run to run."""
+    return re.sub(r"\d+\.\d ms", "4.0 ms", text.replace("\r\n", "\n")).rstrip()
+
+
 @pytest.mark.parametrize("block", consoles(), ids=lambda block: block[0][0][:40])
 @pytest.mark.timeout(400)
 def test_console(block: list[tuple[str, str]], desk: Path) -> None:
     path = f"{desk / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    for command, printed in block:
-        if "jq" in command and shutil.which("jq") is None:
-            pytest.skip("jq is not installed")
-        if "--model" in command and importlib.util.find_spec("vllm") is None:
-            pytest.skip("vLLM is not installed")
-        # A pipe gets JSONL; what the README shows of a bare caption command is what a terminal shows.
-        shown = command if "-o" in command or "|" in command else f"{command} --format text"
-        done = subprocess.run(
-            ["bash", "-c", shown if command.startswith("stream caption") else command],
-            cwd=desk,
-            env=environment(PATH=path),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=300,
-            check=False,
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.rstrip() == printed.rstrip()
+    port = free_port()
+    environ = environment(PATH=path, NIM_HTTP_API_PORT=port, COLUMNS="200")
+    with contextlib.ExitStack() as servers:
+        for command, printed in block:
+            for tool in ("jq", "curl", "script"):
+                if re.search(rf"\b{tool}\b", on_a_terminal(command)) and shutil.which(tool) is None:
+                    pytest.skip(f"{tool} is not installed")
+            if "--model" in command and importlib.util.find_spec("vllm") is None:
+                pytest.skip("vLLM is not installed")
+            if command.endswith("&"):
+                servers.enter_context(background(command, desk, environ))
+                continue
+            done = subprocess.run(
+                ["bash", "-c", on_a_terminal(command).replace("8000", port)],
+                cwd=desk,
+                env=environ,
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                timeout=300,
+                check=False,
+            )
+            assert (done.returncode, done.stderr) == (0, "")
+            assert measured(done.stdout.replace(port, "8000")) == measured(printed)
 
 
 def test_there_are_exactly_two_set_up_commands() -> None:
