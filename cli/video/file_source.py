@@ -30,6 +30,7 @@ LOOKAHEAD_FRAMES = 4
 """Frames read ahead of the consumer: at most 4 x 12.6 MB of pixels. Full, decoding waits."""
 
 _CLOSE_TIMEOUT_S = 0.5
+_PULSE_EVERY_S = 0.25
 
 
 async def open_source(given: Input, plan: SamplingPlan, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> FileSource:
@@ -95,17 +96,15 @@ class FileSource:
         """
         since = time.monotonic()  # a thread that waited for room gave no sign meanwhile
         while True:
-            left_s = self._pulse.left_s(since)
-            if left_s is not None and left_s <= 0:
-                self._queue.close()
-                raise self._pulse.silent(self.name)
             try:
-                async with asyncio.timeout(left_s) as limit:
+                async with asyncio.timeout(_PULSE_EVERY_S) as turn:
                     return await self._queue.get()
             except TimeoutError:
-                if not limit.expired():
+                if not turn.expired():
                     raise
-                # else round again: there may have been a sign of life since
+            if self._pulse.silent_too_long(since):
+                self._queue.close()
+                raise self._pulse.error(self.name)
 
     def _stopped(self) -> bool:
         """Asked by the reader after each packet, and each piece of a pipe."""

@@ -43,12 +43,12 @@ class Pulse:
         self._last = time.monotonic()
         self._alive = True
 
-    def left_s(self, since: float) -> float | None:
-        """Seconds the silence may still last, counted from `since` (monotonic) at the earliest; None: any."""
-        limit = self._timeouts.read_s if self._alive else self._timeouts.open_s
-        return max(self._last, since) + limit - time.monotonic() if limit else None
+    def silent_too_long(self, since: float) -> bool:
+        """Whether the silence has passed its limit; it counts from `since` (monotonic) at the earliest."""
+        limit_s = self._timeouts.read_s if self._alive else self._timeouts.open_s
+        return limit_s > 0 and time.monotonic() - max(self._last, since) >= limit_s
 
-    def silent(self, name: str) -> InputError:
+    def error(self, name: str) -> InputError:
         """The error that tells which limit has passed."""
         if self._alive:
             return InputError(
