@@ -32,7 +32,7 @@ def stream(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=90,
+        timeout=options.pop("timeout", 90),
         **options,
     )
 
