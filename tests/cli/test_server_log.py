@@ -5,11 +5,35 @@ import re
 
 import pytest
 
-from cli.server_log import OneLine
+from cli.server_log import OneLine, show_server_log
 
 
 def line(message, *arguments, level=logging.INFO):
     return OneLine().format(logging.LogRecord("protocol.server", level, "", 0, message, arguments, None))
+
+
+@pytest.fixture
+def loggers():
+    """Puts every logger back as it was."""
+    names = [None, "protocol.server", "uvicorn.error", "websockets", "httpx", "httpcore", "PIL"]
+    kept = {name: logging.getLogger(name) for name in names}
+    before = {name: (each.level, each.handlers[:], each.propagate) for name, each in kept.items()}
+    yield
+    for name, each in kept.items():
+        each.setLevel(before[name][0])
+        each.handlers[:] = before[name][1]
+        each.propagate = before[name][2]
+
+
+@pytest.mark.parametrize(
+    ("quiet", "debug", "level"),
+    [(False, False, logging.INFO), (True, False, logging.WARNING), (False, True, logging.DEBUG)],
+)
+def test_how_much_is_said(loggers, quiet, debug, level):
+    logging.getLogger().handlers[:] = []
+    show_server_log(quiet=quiet, debug=debug)
+    assert logging.getLogger("protocol.server.access").getEffectiveLevel() == level
+    assert logging.getLogger("uvicorn.error").getEffectiveLevel() >= logging.WARNING
 
 
 def test_a_line_begins_with_its_time():

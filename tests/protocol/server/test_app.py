@@ -89,6 +89,19 @@ async def test_without_streaming_there_are_no_streaming_routes():
     assert not [path for path in document["paths"] if "streaming" in path]
 
 
+async def test_a_parameter_that_is_invalid_is_400():
+    app = create_app(None, Readiness(), ServerSettings())
+
+    @app.get("/square")
+    def square(number: int) -> int:
+        return number * number
+
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        assert (await client.get("/square", params={"number": 3})).json() == 9
+        assert "number" in error(await client.get("/square", params={"number": "three"}), 400)
+
+
 async def test_framework_errors_have_the_protocols_shape():
     async with running(FakeEngine()) as server:
         assert "/nowhere" in error(await server.client.get("/nowhere"), 404)

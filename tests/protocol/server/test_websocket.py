@@ -304,6 +304,42 @@ async def test_leaving_in_the_middle_of_a_frame_cancels_it_and_releases_the_sess
         assert engine.sessions[0].closed
 
 
+class SlowToOpen(FakeEngine):
+    """Opens a session once its gate is open."""
+
+    async def open(self, config):
+        self.reached.set()
+        await self.gate.wait()
+        return await super().open(config)
+
+
+async def test_leaving_while_the_session_is_opened_leaves_none_behind():
+    engine = SlowToOpen(gated=True)
+    async with running(engine) as server:
+        async with server.websocket() as client:
+            await client.send(json.dumps(PROMPT))
+            await engine.reached.wait()
+        while server.endpoint.connections:
+            await asyncio.sleep(0.01)
+        engine.gate.set()
+        assert await server.create()
+        assert server.host.open_sessions == len(engine.sessions) == 1
+
+
+async def test_a_connection_that_is_cancelled_releases_its_session():
+    engine = FakeEngine(gated=True)
+    async with running(engine) as server, server.websocket() as client:
+        await say(client, **PROMPT)
+        await client.send(FRAME)
+        await engine.reached.wait()
+        [task] = server.endpoint._tasks
+        task.cancel()
+        await server.endpoint.wait_closed(5)
+        assert server.host.open_sessions == 0
+        assert engine.sessions[0].cancelled == 1
+        await client.wait_closed()
+
+
 async def test_shutting_down_answers_the_frame_in_flight_and_closes_with_1001():
     engine = FakeEngine(gated=True)
     async with (
