@@ -48,9 +48,10 @@ class EngineChoice:
 
             return RemoteEngine(self.remote, warn=warn)
         if self.name not in ENGINES:
-            raise UsageError(
-                f"--engine {self.name}: no such engine", hint=f"choose from {', '.join(ENGINES)}"
-            )
+            hint = f"choose from {', '.join(ENGINES)}"
+            if self.name in ("nim", "dynamo"):
+                hint = "a server is named with --nim-url"
+            raise UsageError(f"--engine {self.name}: no such engine", hint=hint)
         if self.name == "vllm" or (self.name == "auto" and self.model not in (None, LITE_MODEL)):
             return self._vllm(report)
         from engine.lite.engine import LiteEngine

@@ -33,6 +33,8 @@ class CsvWriter(Writer):
         self._put(row.getvalue())
 
     def _cell(self, value: object) -> object:
+        if isinstance(value, bool):
+            return "true" if value else "false"
         return clean(value) if isinstance(value, str) else value
 
 
@@ -42,4 +44,4 @@ class TsvWriter(CsvWriter):
     delimiter = "\t"
 
     def _cell(self, value: object) -> object:
-        return one_line(value).replace('"', "'") if isinstance(value, str) else value
+        return one_line(value).replace('"', "'") if isinstance(value, str) else super()._cell(value)

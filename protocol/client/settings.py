@@ -92,6 +92,12 @@ class ClientSettings:
             raise UsageError(f"--ca-cert is for https://, and the server is {address}")
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
             raise UsageError("--api-key: a key is one word of ASCII letters, digits and signs")
+        for option, limit_s in (
+            ("--frame-timeout", frame_timeout_s),
+            ("--connect-timeout", control_timeout_s),
+        ):
+            if limit_s is not None and not limit_s > 0:  # NaN is not
+                raise UsageError(f"{option} {limit_s:g}: must be above 0")
         return cls(
             address=address,
             backend=served,

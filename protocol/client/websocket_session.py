@@ -7,7 +7,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidMessage,
+    InvalidStatus,
+    WebSocketException,
+)
 
 from protocol.client.answer import Answer
 from protocol.client.failures import not_admitted, refused, unreachable
@@ -24,6 +30,7 @@ from protocol.errors import (
 )
 from protocol.limits import CLIENT_PING_INTERVAL_S
 from protocol.messages import Closed, FrameReply
+from protocol.redaction import mask_credentials
 from protocol.server_message import ErrorMessage, SessionCreated, read_server_message
 from protocol.session import Session
 from protocol.wire import DELETE_TEXT, create_text, image_text
@@ -239,6 +246,11 @@ async def _connected(connection: Connection) -> ClientConnection:
                 f"{address}: has no WebSocket at {PATH} ({answer.status})", hint="try --transport rest"
             ) from error
         raise refused(address, PATH, answer) from error
+    except InvalidMessage as error:
+        raise Unavailable(f"{address}: hung up during the WebSocket handshake") from error
+    except InvalidHandshake as error:
+        reason = mask_credentials(str(error)).rstrip(".")
+        raise EngineError(f"{address}: no WebSocket: {reason}", hint="try --transport rest") from error
     except (WebSocketException, OSError, ValueError) as error:
         raise unreachable(address, error, timeout_s=limit_s) from error
 

@@ -6,6 +6,9 @@ import pytest
 
 from cli.engines import EngineChoice, vllm_arguments
 from engine.vllm.options import VllmOptions
+from protocol.client.address import ServerAddress
+from protocol.client.engine import RemoteEngine
+from protocol.client.settings import ClientSettings
 from protocol.errors import EngineError, UsageError
 from protocol.session import Engine
 
@@ -26,6 +29,14 @@ async def test_lite_is_what_there_is_without_a_model(name: str, model: str | Non
     await engine.close()
 
 
+async def test_a_server_takes_the_place_of_an_engine_here() -> None:
+    settings = ClientSettings.choose(ServerAddress("http://host"), backend="dynamo")
+    engine = EngineChoice("auto", "some/model", VllmOptions(), remote=settings).make(lambda _: None)
+    assert isinstance(engine, RemoteEngine)
+    assert engine.name == "dynamo"
+    await engine.close()
+
+
 @pytest.mark.parametrize("name", ["auto", "vllm"])
 def test_a_model_runs_on_vllm_or_is_told_how_to(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if not has_vllm:
@@ -42,6 +53,8 @@ def test_a_model_runs_on_vllm_or_is_told_how_to(name: str, monkeypatch: pytest.M
 def test_what_makes_no_sense_is_refused_with_the_choices() -> None:
     with pytest.raises(UsageError, match="--engine gpt: no such engine; choose from auto, lite, vllm"):
         make("gpt")
+    with pytest.raises(UsageError, match="--engine nim: no such engine; a server is named with --nim-url"):
+        make("nim")
     with pytest.raises(UsageError, match="--model x/y: the lite engine has one model, lite-1"):
         make("lite", "x/y")
     with pytest.raises(UsageError, match="--engine vllm needs a model"):

@@ -45,6 +45,8 @@ def test_defaults(options: dict[str, Any], transport: str, frame_format: str) ->
         ({"frame_encoding": "webp"}, "choose from jpeg, png"),
         ({"insecure": True, "ca_cert": Path("ca.pem")}, "exclude each other"),
         ({"ca_cert": Path("ca.pem")}, "--ca-cert is for https"),
+        ({"frame_timeout_s": 0.0}, "--frame-timeout 0: must be above 0"),
+        ({"control_timeout_s": float("nan")}, "--connect-timeout nan: must be above 0"),
         ({"api_key": "two words"}, "--api-key"),
         ({"api_key": "line\nbreak"}, "--api-key"),
     ],

@@ -379,3 +379,22 @@ async def test_no_websocket_there(status: int, kind: type[Exception], message: s
 async def test_nothing_listens() -> None:
     with pytest.raises(Unavailable, match="nothing listens there"):
         await open_session("http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "message"),
+    [
+        (b"", Unavailable, "hung up during the WebSocket handshake"),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", EngineError, "no WebSocket: .*; try --transport rest"),
+    ],
+)
+async def test_a_handshake_that_is_none(said: bytes, kind: type[Exception], message: str) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(said)
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    async with server:
+        with pytest.raises(kind, match=message):
+            await open_session(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
