@@ -37,7 +37,6 @@ from cli.server_options import (
     Streaming,
 )
 from protocol.limits import (
-    DEFAULT_MAX_VIDEO_SEGMENTS,
     FRAME_TIMEOUT_S,
     MAX_SESSIONS,
     REST_IDLE_TIMEOUT_S,
@@ -84,13 +83,14 @@ def serve_command(
     """
     from cli.engines import EngineChoice, vllm_arguments
     from cli.serving import Serving
-    from engine.vllm.options import VllmOptions
+    from engine.vllm.options import DEFAULT_MAX_IMAGES, VllmOptions
 
     choice = EngineChoice(
         engine,
         model,
         VllmOptions(
-            max_images=max_video_segments or DEFAULT_MAX_VIDEO_SEGMENTS,
+            max_images=max(max_video_segments or 0, DEFAULT_MAX_IMAGES),  # as clients may ask for
+            sessions=max_sessions,
             gpu_memory_utilization=gpu_memory_utilization,
             max_model_len=max_model_len,
             dtype=dtype,

@@ -1,4 +1,4 @@
-"""A vision-language model behind `stream serve`: the same captions as in this process, over either transport."""
+"""A vision-language model behind `stream serve`: the same captions as in process, over either transport."""
 
 from __future__ import annotations
 
