@@ -39,3 +39,13 @@ def test_the_header_is_written_once_for_several_inputs() -> None:
         writer.write(record(0.0, "A.", source=source))
         writer.finish(1.0)
     assert stream.getvalue().count("frame_index") == 1
+
+
+def test_yes_and_no_are_as_in_json() -> None:
+    for kind, delimiter in ((CsvWriter, ","), (TsvWriter, "\t")):
+        stream = io.StringIO(newline="")
+        writer = kind(stream, "x")
+        writer.write(record(0.0, "A.", history_lost=True))
+        writer.write(record(1.0, "B."))
+        rows = list(csv.DictReader(io.StringIO(stream.getvalue()), delimiter=delimiter))
+        assert [row["history_lost"] for row in rows] == ["true", "false"]
