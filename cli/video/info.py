@@ -185,13 +185,13 @@ def _with_oddities(
     if info.duration_s is None:
         words.append("declares no duration")
     if info.transfer in _HDR:
-        words.append(f"HDR ({_HDR[info.transfer]}), not tone-mapped")
+        words.append(f"HDR ({_HDR[info.transfer]}), tone-mapped to SDR")
     if any(component.bits > 8 for component in picture.format.components):
         words.append(f"{max(component.bits for component in picture.format.components)} bits a colour")
     if has_alpha(picture) and not picture.format.has_palette:
         words.append("transparent, shown over black")
     if picture.interlaced_frame:
-        words.append("interlaced")
+        words.append("interlaced, one moment of each frame is shown")
     videos = sum(each.startswith("video ") for each in info.streams)
     if videos > 1:
         words.append(f"{videos} video streams, the first is read")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import cv2
 import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoReformatter
 
+from cli.video.deinterlace import as_progressive, deinterlace, has_top_first, is_combed
 from cli.video.display import UPRIGHT, Orientation, fitted_size, read_orientation
+from cli.video.tone_map import DEFAULT_PEAK_NITS, HDR_TRANSFERS, TONE_MAP_FORMAT, ToneMap, read_peak
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -32,7 +35,7 @@ _FULL_RANGE_FORMATS = ("yuvj",)
 
 
 class PictureRenderer:
-    """Renders frames of one video. Keeps swscale's tables between frames of the same kind."""
+    """Renders frames of one video. Keeps swscale's and the tone map's tables between frames of a kind."""
 
     def __init__(self, sample_aspect: Fraction | None, orientation: Orientation = UPRIGHT) -> None:
         """`sample_aspect`: width of a pixel over its height, None for square ones.
@@ -43,37 +46,68 @@ class PictureRenderer:
         self._sample_aspect = sample_aspect
         self._orientation = orientation
         self._reformatter = VideoReformatter()
+        self._greys = VideoReformatter()
+        self._tone_maps: dict[tuple[int, int], ToneMap] = {}
+        self._top_first: bool | None = None
 
     def render(self, picture: VideoFrame) -> Pixels:
         """H x W x 3 contiguous uint8 RGB: turned as shown, pixels square, within the pixel limit.
 
-        Transparent parts are over black. HDR is taken as if it were SDR, interlaced frames as they are: tone
-        mapping and deinterlacing belong here, before the conversion.
+        Transparent parts are over black, HDR is tone-mapped to SDR, and of the two moments in an interlaced
+        frame the first is shown.
         """
-        width, height = fitted_size(picture.width, picture.height, self._sample_aspect)
-        transparent = has_alpha(picture)
+        size = fitted_size(picture.width, picture.height, self._sample_aspect)
+        pixels = self._moment(picture, *size) if picture.interlaced_frame else self._convert(picture, *size)
+        return _turn(pixels, self._orientation)
+
+    def _moment(self, picture: VideoFrame, width: int, height: int) -> Pixels:
+        luma: Any = self._greys.reformat(picture, width=width, format="gray").to_ndarray()
+        if not is_combed(luma):
+            return self._convert(as_progressive(picture), width, height)
+        if self._top_first is None:
+            self._top_first = has_top_first(picture)
+        # Lines must stay as they are until the fields are apart: height is fitted afterwards.
+        pixels = self._convert(picture, width, picture.height)
+        pixels = deinterlace(pixels, luma, top_first=self._top_first)
+        if height != picture.height:
+            scaled: Any = cv2.resize(pixels, (width, height), interpolation=cv2.INTER_AREA)
+            pixels = scaled
+        return pixels
+
+    def _convert(self, picture: VideoFrame, width: int, height: int) -> Pixels:
+        hdr = picture.color_trc in HDR_TRANSFERS
+        transparent = has_alpha(picture) and not hdr
+        matrix = matrix_of(picture)
         converted = self._reformatter.reformat(
             picture,
             width=width,
             height=height,
-            format="rgba" if transparent else "rgb24",
-            src_colorspace=matrix_of(picture),
-            dst_colorspace=Colorspace.ITU709,
+            format=TONE_MAP_FORMAT if hdr else "rgba" if transparent else "rgb24",
+            src_colorspace=matrix,
+            dst_colorspace=matrix if hdr else Colorspace.ITU709,
             src_color_range=range_of(picture),
             dst_color_range=ColorRange.JPEG,
             interpolation=Interpolation.AREA,
         )
+        if hdr:  # scaled first, since looking colours up costs more
+            kind = picture.color_trc, picture.color_primaries
+            if kind not in self._tone_maps:
+                self._tone_maps[kind] = ToneMap(*kind, peak_nits_of(picture) or DEFAULT_PEAK_NITS)
+            return self._tone_maps[kind].map(converted)
         pixels: Pixels = converted.to_ndarray()  # type: ignore[assignment]  # rgb24 and rgba are uint8
-        if transparent:
-            pixels = _over_black(pixels)
-        return _turn(pixels, self._orientation)
+        return _over_black(pixels) if transparent else pixels
 
 
 def matrix_of(picture: VideoFrame) -> Colorspace:
-    """The matrix its colours were coded with; unspecified is BT.709 from 720 lines up and BT.601 below."""
+    """The matrix its colours were coded with.
+
+    Unspecified is BT.2020 in HDR, else BT.709 from 720 lines up and BT.601 below.
+    """
     known = _MATRICES.get(picture.colorspace)
     if known is not None:
         return known
+    if picture.color_trc in HDR_TRANSFERS:
+        return Colorspace.BT2020
     return Colorspace.ITU709 if picture.height >= _HD_LINES else Colorspace.ITU601
 
 
@@ -94,6 +128,12 @@ def orientation_of(picture: VideoFrame) -> Orientation | None:
     return UPRIGHT if matrix is None else read_orientation(bytes(matrix))  # type: ignore[call-overload]
 
 
+def peak_nits_of(picture: VideoFrame) -> float | None:
+    """The peak its HDR is graded for, in nits; None if it tells none that is sane. Ask one frame only."""
+    told = (picture.side_data.get(kind) for kind in ("MASTERING_DISPLAY_METADATA", "CONTENT_LIGHT_LEVEL"))
+    return read_peak(*(None if data is None else bytes(data) for data in told))  # type: ignore[call-overload]
+
+
 def _over_black(pixels: Pixels) -> Pixels:
     shade = pixels[:, :, 3:].astype(np.uint16)
     return ((pixels[:, :, :3] * shade + 127) // 255).astype(np.uint8)
@@ -102,9 +142,7 @@ def _over_black(pixels: Pixels) -> Pixels:
 def _turn(pixels: Pixels, orientation: Orientation) -> Pixels:
     if orientation == UPRIGHT:
         return np.ascontiguousarray(pixels)
-    import cv2  # four times as fast as numpy at this
-
-    turned: Any = pixels
+    turned: Any = pixels  # OpenCV is four times as fast as numpy at this
     if orientation.transpose:
         turned = cv2.transpose(turned)
     if orientation.flip_x or orientation.flip_y:
