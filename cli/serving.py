@@ -17,6 +17,7 @@ from cli.clean import one_line
 from cli.ending import Ending
 from cli.exit_codes import EXIT_INTERRUPTED, EXIT_OK
 from cli.main import print_error
+from cli.memory import keep_freed_memory
 from cli.server_log import show_server_log
 from protocol.errors import StreamError, UsageError
 from protocol.messages import SERVER_RETENTION, Retention, describe_invalid
@@ -76,6 +77,7 @@ class Serving:
             StreamError: the address cannot be listened at, or the certificate cannot be read.
         """
         self._check()
+        keep_freed_memory()
         show_server_log(quiet=self.quiet, debug=self.debug)
         engine = self.engine.make(_say)
         return asyncio.run(_Run(self, engine).serve())

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from protocol.effects import Effect
     from protocol.host import OpenOutcome, SessionHost
     from protocol.messages import SessionConfig
     from protocol.server.metrics import Metrics
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_UNSENT: Final = 16
-"""Replies that may wait for a slow client before its messages are no longer read."""
+"""Messages that may wait for a slow client before what it sends is no longer read."""
 SEND_TIMEOUT_S: Final = 60.0
 """A client that has taken nothing for so long is given up."""
 TRANSPORT: Final = "websocket"
@@ -92,7 +91,8 @@ class Connection:
 
     A task reads what the client sends, whatever else is going on: so its pings are answered while a frame is
     inferred, and it is noticed when it leaves. What it sends ahead waits in the protocol, which bounds that
-    in bytes; what is to be done waits here, and while more than `MAX_UNSENT` effects do, reading stops.
+    in bytes. What the host is to do is started at once; what is to be said waits here, in order, and while
+    more than `MAX_UNSENT` messages do, reading stops.
     """
 
     def __init__(
@@ -110,7 +110,8 @@ class Connection:
         self._metrics = metrics
         self._idle_timeout_s = settings.idle_timeout_s
         self._protocol = SessionProtocol()
-        self._todo: deque[Effect] = deque()
+        self._todo: deque[SendText | CloseSocket | ReleaseSession] = deque()
+        self._performing = False
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -129,10 +130,8 @@ class Connection:
         self._start(self._read)
         try:
             while True:
-                while self._todo:
-                    await self._perform(self._todo.popleft())
-                    self._react()
-                if self._protocol.over:
+                await self._perform_all()
+                if self._protocol.over and not self._performing:
                     return
                 await self._wait()
         finally:
@@ -178,18 +177,24 @@ class Connection:
             self._react()
             await self._room.wait()
 
-    async def _perform(self, effect: Effect) -> None:
+    async def _perform_all(self) -> None:
+        """Does what waits, in order, unless another task is at it."""
+        if self._performing:
+            return
+        self._performing = True
+        try:
+            while self._todo:
+                await self._perform(self._todo.popleft())
+                self._react()
+        finally:
+            self._performing = False
+            self._wake.set()
+
+    async def _perform(self, effect: SendText | CloseSocket | ReleaseSession) -> None:
         match effect:
             case SendText(text):
                 self._count(text)
                 await self._send({"type": "websocket.send", "text": text})
-            case SubmitFrame(session_id, image):
-                self._start(self._frame, session_id, image)
-            case OpenSession(config):
-                self._opening = self._start(self._open, config)
-            case CancelOpen():
-                if self._opening is not None:
-                    self._opening.cancel()
             case ReleaseSession(session_id, abort):
                 self._protocol.released(await self._host.close(session_id, abort=abort))
             case CloseSocket(code):
@@ -214,6 +219,8 @@ class Connection:
         if isinstance(outcome, FrameReply):
             self._touch()
         self._protocol.answered(outcome)
+        self._react()
+        await self._perform_all()  # here rather than by waking another task for it
 
     async def _send(self, message: dict[str, Any]) -> None:
         if self._gave_up:
@@ -238,7 +245,17 @@ class Connection:
 
     def _react(self) -> None:
         """Takes over what the protocol wants done, and wakes who does it."""
-        self._todo.extend(self._protocol.effects())
+        for effect in self._protocol.effects():
+            match effect:
+                case SubmitFrame(session_id, image):
+                    self._start(self._frame, session_id, image)
+                case OpenSession(config):
+                    self._opening = self._start(self._open, config)
+                case CancelOpen():
+                    if self._opening is not None:
+                        self._opening.cancel()
+                case _:
+                    self._todo.append(effect)
         self._wake.set()
         if self._protocol.wants_messages and len(self._todo) <= MAX_UNSENT:
             self._room.set()

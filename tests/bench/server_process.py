@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,7 @@ class Server:
         self.port = int(self._line()["port"])
 
     def state(self) -> dict[str, Any]:
-        """Resident memory in MiB, tasks, sessions and frames in flight now."""
+        """Processor time so far; of ours also resident memory, tasks, sessions and frames in flight now."""
         assert self._process.stdin
         self._process.stdin.write("state\n")
         self._process.stdin.flush()
@@ -92,7 +93,8 @@ async def bare() -> None:
 
     async with serve(answer, "127.0.0.1", 0, compression=None, max_size=None) as listening:
         print(json.dumps({"port": listening.sockets[0].getsockname()[1]}), flush=True)
-        await asyncio.Future()
+        while await asyncio.to_thread(sys.stdin.readline):
+            print(json.dumps({"cpu_s": time.process_time()}), flush=True)
 
 
 async def stream(delay_s: float, max_sessions: int, rest_idle_s: float) -> None:
@@ -146,6 +148,7 @@ async def stream(delay_s: float, max_sessions: int, rest_idle_s: float) -> None:
         gc.collect()
         state = {
             "rss_mib": resident_mib(),
+            "cpu_s": time.process_time(),
             "tasks": len(asyncio.all_tasks()),
             "sessions": host.open_sessions,
             "frames": host.frames_in_flight,
@@ -163,6 +166,9 @@ def main() -> None:
     parser.add_argument("--rest-idle-s", type=float, default=120.0)
     asked = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).parents[2]))
+    from cli.memory import keep_freed_memory
+
+    keep_freed_memory()
     if asked.kind == "bare":
         asyncio.run(bare())
     else:
