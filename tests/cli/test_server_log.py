@@ -12,19 +12,6 @@ def line(message, *arguments, level=logging.INFO):
     return OneLine().format(logging.LogRecord("protocol.server", level, "", 0, message, arguments, None))
 
 
-@pytest.fixture
-def loggers():
-    """Puts every logger back as it was."""
-    names = [None, "protocol.server", "uvicorn.error", "websockets", "httpx", "httpcore", "PIL"]
-    kept = {name: logging.getLogger(name) for name in names}
-    before = {name: (each.level, each.handlers[:], each.propagate) for name, each in kept.items()}
-    yield
-    for name, each in kept.items():
-        each.setLevel(before[name][0])
-        each.handlers[:] = before[name][1]
-        each.propagate = before[name][2]
-
-
 @pytest.mark.parametrize(
     ("quiet", "debug", "level"),
     [(False, False, logging.INFO), (True, False, logging.WARNING), (False, True, logging.DEBUG)],

@@ -26,6 +26,8 @@ from tests.protocol.server.running import PROMPT, picture
 
 JPEG = {"Content-Type": "image/jpeg"}
 
+pytestmark = pytest.mark.usefixtures("loggers")
+
 
 class SlowEngine(FakeEngine):
     """Loads when it is told how that goes: a model, or what it raises."""
