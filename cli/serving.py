@@ -77,9 +77,9 @@ class Serving:
             StreamError: the address cannot be listened at, or the certificate cannot be read.
         """
         self._check()
+        engine = self.engine.make(_say)
         keep_freed_memory()
         show_server_log(quiet=self.quiet, debug=self.debug)
-        engine = self.engine.make(_say)
         return asyncio.run(_Run(self, engine).serve())
 
     def settings(self) -> ServerSettings:
