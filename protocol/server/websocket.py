@@ -184,8 +184,7 @@ class Connection:
         self._performing = True
         try:
             while self._todo:
-                await self._perform(self._todo.popleft())
-                self._react()
+                await self._guarded(self._perform, self._todo.popleft())
         finally:
             self._performing = False
             self._wake.set()
@@ -269,7 +268,7 @@ class Connection:
         return task
 
     async def _guarded(self, work: Callable[..., Coroutine[Any, Any, None]], *given: Any) -> None:
-        """`work`; what it raises is a fault of ours, which the client is told in the protocol's words."""
+        """Does `work` and what follows. What it raises is a fault of ours: told in the protocol's words."""
         try:
             await work(*given)
         except Exception as error:

@@ -219,7 +219,12 @@ async def test_a_fault_in_the_server_is_a_fatal_500(monkeypatch, caplog):
         monkeypatch.setattr(server.host, "frame", lambda *_: 1 / 0)
         assert "division" not in await fatal(client, FRAME, 500, 1011)
         await until_empty(server)
-    assert "ZeroDivisionError" in caplog.text
+        async with server.websocket() as other:
+            await say(other, **PROMPT)
+            with monkeypatch.context() as broken:
+                broken.setattr(server.host, "close", lambda *_, **__: 1 / 0)
+                await fatal(other, '{"op": "delete"}', 500, 1011)
+    assert caplog.text.count("ZeroDivisionError") == 2
 
 
 async def test_messages_sent_ahead_are_answered_in_order(server):
