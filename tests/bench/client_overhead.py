@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 
 STREAM = str(Path(sys.executable).parent / "stream")
-ROUNDS = 3
+ROUNDS = 5
 
 
 def run_s(*options: str) -> tuple[float, int]:
@@ -52,11 +52,13 @@ def main() -> None:
         }
         times: dict[str, list[float]] = {name: [] for name in runs}
         captions = 0
-        for _ in range(ROUNDS):  # in turn, so that a slow spell of the machine meets all of them
-            for name, options in runs.items():
-                taken_s, captions = run_s(*options)
-                times[name].append(taken_s)
-        server.terminate()
+        try:
+            for _ in range(ROUNDS):  # in turn, so that a slow spell of the machine meets all of them
+                for name, options in runs.items():
+                    taken_s, captions = run_s(*options)
+                    times[name].append(taken_s)
+        finally:
+            server.terminate()
     print(f"{captions} frames of {given.clip}")
     print(f"{'way':<20}{'best':>10}{'ratio':>8}{'median':>10}{'ratio':>8}{'best a frame':>15}")
     best_peer_s, median_peer_s = (pick(times["in process"]) for pick in (min, statistics.median))
