@@ -30,7 +30,7 @@ NimUrl = Annotated[
         "--nim-url",
         metavar="URL",
         help="Have a NIM, a Dynamo frontend or a `stream serve` answer. "
-        f"[env: {URL_VARIABLE}, unless --engine names one]",
+        f"Default: {URL_VARIABLE} of the environment, unless --engine names an engine.",
         rich_help_panel=REMOTE_PANEL,
         show_default=False,
     ),
@@ -80,7 +80,7 @@ ApiKey = Annotated[
     typer.Option(
         "--api-key",
         metavar="KEY",
-        help=f"Sent as a Bearer token. [env: {KEY_VARIABLE}]",
+        help=f"Sent as a Bearer token. Default: {KEY_VARIABLE} of the environment.",
         rich_help_panel=REMOTE_PANEL,
         show_default=False,
     ),

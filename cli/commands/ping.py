@@ -24,8 +24,8 @@ def ping_command(
     url: Annotated[
         str | None,
         typer.Argument(
-            metavar="[URL]",
-            help=f"The server's base URL. [env: {URL_VARIABLE}]",
+            metavar="URL",
+            help=f"The server's base URL. Default: {URL_VARIABLE} of the environment.",
             show_default=False,
         ),
     ] = None,
