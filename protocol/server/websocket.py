@@ -32,8 +32,6 @@ logger = logging.getLogger(__name__)
 
 MAX_UNSENT: Final = 16
 """Messages that may wait for a slow client before what it sends is no longer read."""
-SEND_TIMEOUT_S: Final = 60.0
-"""A client that has taken nothing for so long is given up."""
 TRANSPORT: Final = "websocket"
 
 
@@ -148,16 +146,20 @@ class Connection:
         self._react()
 
     async def _wait(self) -> None:
-        """Waits until there is something to do, or the client's time is up."""
+        """Waits until there is something to do, or the client's time is up.
+
+        Frames come and go meanwhile without waking it: whether one did is looked at when the time is over.
+        """
         self._wake.clear()
-        clients_turn = self._protocol.state in (State.AWAITING_CREATE, State.IDLE)
-        deadline = self._active_at + self._idle_timeout_s if clients_turn else None
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(self._active_at + self._idle_timeout_s):
                 await self._wake.wait()
         except TimeoutError:
-            self._protocol.expired(timeout_s=self._idle_timeout_s)
-            self._react()
+            if self._protocol.state not in (State.AWAITING_CREATE, State.IDLE):
+                self._touch()  # it is the server's turn
+            elif self._active_at + self._idle_timeout_s <= asyncio.get_running_loop().time():
+                self._protocol.expired(timeout_s=self._idle_timeout_s)
+                self._react()
 
     async def _read(self) -> None:
         while True:
@@ -187,7 +189,8 @@ class Connection:
                 await self._guarded(self._perform, self._todo.popleft())
         finally:
             self._performing = False
-            self._wake.set()
+            if self._protocol.over:
+                self._wake.set()
 
     async def _perform(self, effect: SendText | CloseSocket | ReleaseSession) -> None:
         match effect:
@@ -225,9 +228,8 @@ class Connection:
         if self._gave_up:
             return
         try:
-            async with asyncio.timeout(SEND_TIMEOUT_S):
-                await self._socket.send(message)
-        except (WebSocketDisconnect, RuntimeError, TimeoutError):  # it left, or it takes nothing
+            await self._socket.send(message)
+        except (WebSocketDisconnect, RuntimeError):  # it left, or was cut off
             self._gave_up = True
             self._protocol.disconnected()
 
@@ -255,7 +257,8 @@ class Connection:
                         self._opening.cancel()
                 case _:
                     self._todo.append(effect)
-        self._wake.set()
+        if self._todo or self._protocol.over:
+            self._wake.set()
         if self._protocol.wants_messages and len(self._todo) <= MAX_UNSENT:
             self._room.set()
         else:

@@ -98,7 +98,7 @@ async def send_all(client, messages):
 
 
 async def test_a_peer_that_takes_nothing_is_cut_off(impatient, monkeypatch):
-    monkeypatch.setattr("protocol.server.websocket.SEND_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("protocol.server.keepalive.SEND_TIMEOUT_S", 0.1)
     async with running(FakeEngine()) as server:
         writer = await deaf_websocket(server.port)
         writer.write(masked_text(json.dumps(PROMPT)))
