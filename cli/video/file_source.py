@@ -12,14 +12,13 @@ from cli.video.inputs import is_url
 from cli.video.lookahead import Exhausted, Lookahead
 from cli.video.picture import PictureRenderer
 from cli.video.reader import Decoded, Reader
+from cli.video.sampled import sampled
 from cli.video.timeouts import DEFAULT_TIMEOUTS, Pulse, Timeouts
 from protocol.frame import Frame
 from protocol.redaction import mask_url
-from protocol.source import Damage, Ended
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
-    from fractions import Fraction
 
     from cli.video.info import VideoInfo
     from cli.video.inputs import Input
@@ -137,55 +136,15 @@ class FileSource:
             self._queue.finish(ended)
 
 
-def _passes(reader: Reader, plan: SamplingPlan) -> Iterator[Decoded | Damage]:
-    """What `reader` reads; with `plan.loop` again and again, until a pass has no picture in it."""
-    yield from reader.frames(plan.first_needed)
-    ended = None
-    while plan.loop and reader.end != ended:
-        ended = reader.end
-        reader.rewind()
-        yield from reader.frames()
-
-
 def _sample(reader: Reader, plan: SamplingPlan) -> Iterator[Event]:
-    """Frames that `plan` wants of the video, with its damage and its end."""
-    sampler = plan.sampler()
+    """What `sampled` gives, its frames as pictures. Of the decoder's frames at most one is held here."""
     renderer = PictureRenderer(reader.info.sample_aspect, reader.info.orientation)
     recorded_at = reader.info.recorded_at
-
-    def as_frame(decoded: Decoded) -> Frame:
-        taken = None
-        if recorded_at is not None:
-            taken = recorded_at + timedelta(seconds=float(decoded.pts - decoded.shift))
-        return Frame(pixels=renderer.render(decoded.picture), pts_s=float(decoded.pts), captured_at=taken)
-
-    events = iter(()) if sampler.done else _passes(reader, plan)
-    closed_at: Fraction | None = None
-    for event in events:
-        if isinstance(event, Damage):
+    for event in sampled(reader, plan):
+        if not isinstance(event, Decoded):
             yield event
             continue
-        sample = sampler.push(event, event.pts, keyframe=event.keyframe)
-        if sample is not None:
-            yield as_frame(sample)
-        if sampler.done:
-            closed_at = None if sample is event else event.pts
-            break
-    whole = not sampler.done
-    end = reader.end
-    if closed_at is not None:  # by a frame that is no part of the sample
-        end = min(end, closed_at)
-    sample = sampler.finish(reader.end)
-    if sample is not None:
-        yield as_frame(sample)
-    if not whole and sampler.next_s is not None:  # the last frame stands for the time up to the next tick
-        length = None if plan.loop else reader.info.duration_s
-        end = max(end, min(sampler.next_s, length or sampler.next_s))
-    if plan.end is not None:
-        end = min(end, plan.end)
-    yield Ended(
-        end_s=float(end),
-        frames_decoded=reader.frames_decoded,
-        damaged=reader.damaged,
-        truncated=whole and reader.truncated(),
-    )
+        taken = None
+        if recorded_at is not None:
+            taken = recorded_at + timedelta(seconds=float(event.pts - event.shift))
+        yield Frame(pixels=renderer.render(event.picture), pts_s=float(event.pts), captured_at=taken)

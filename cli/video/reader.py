@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal
 
 import av
 
 from cli.video.clock import FrameClock
-from cli.video.container import OpenInput, video_stream
-from cli.video.info import VideoInfo, describe, time_zero
+from cli.video.container import OpenInput
+from cli.video.info import VideoInfo, describe
+from cli.video.inputs import is_url
+from cli.video.keyframe_index import KeyframeIndex
+from cli.video.sparse import LeftOut, SparseDecoding
 from cli.video.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from cli.video.track import Track
+from cli.video.wanted import Wanted
 from protocol.errors import InputError
 from protocol.source import Damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from av import Packet, VideoFrame
-    from av.container import InputContainer
-    from av.video.codeccontext import VideoCodecContext
-    from av.video.stream import VideoStream
+    from av import VideoFrame
 
-_MAX_THREADS = 8
-_BROKEN_READS_IN_A_ROW = 50
+    from cli.video.sampling import SamplingPlan
+
 _SEEKABLE = frozenset(("mov", "matroska", "webm", "mpegts", "flv", "asf"))
 """Containers whose packets all carry times, so that reading from the middle gives the same ones."""
 _STEPS_BACK_S = (0, 5, 20)
+_SPARSE_FPS = 1
+"""At most so many ticks a second leave whole groups of pictures between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,14 @@ class Decoded:
     shift: Fraction = Fraction(0)
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """From `pts` on, until the next `Decoded`, frames are on screen that were not decoded."""
+
+    pts: Fraction
+    keyframe: Literal[False] = False
+
+
 class Reader:
     """One video, read once or again and again, in the calling thread, which FFmpeg may block for long.
 
@@ -56,7 +67,6 @@ class Reader:
         name: the input as the person gave it, credentials masked.
         info: what the file says of itself.
         frames_decoded: frames decoded so far, shown or not.
-        damaged: packets that failed so far.
         end: when the last picture read so far leaves the screen, in seconds.
     """
 
@@ -74,11 +84,12 @@ class Reader:
         """
         self._stopped = stopped
         self.frames_decoded = 0
-        self.damaged = 0
         self.end = Fraction(0)
+        self._damaged_before = 0
         self._shift = Fraction(0)
         self._seen: deque[Decoded | Damage] = deque()
-        self._container: InputContainer | None = None
+        self._track: Track | None = None
+        self._is_url = is_url(given)
         self._input = OpenInput(given, stopped, timeouts)
         self.name = self._input.name
         try:
@@ -95,6 +106,11 @@ class Reader:
             self.close()
             raise
 
+    @property
+    def damaged(self) -> int:
+        """Packets that failed so far, of those that were read and decoded."""
+        return self._damaged_before + (self._track.damaged if self._track else 0)
+
     def frames(self, start: Fraction = Fraction(0)) -> Iterator[Decoded | Damage]:
         """Frames in the order of their times, none before zero, and what could not be read in between.
 
@@ -104,11 +120,54 @@ class Reader:
         Raises:
             InputError: reading broke off.
         """
-        if start > 0 and _SEEKABLE.intersection(self.info.container.split(",")):
+        if start > 0 and self._is_seekable:
             self._seek(start)
         for event in chain(self._seen, self._events):
             if isinstance(event, Damage) or event.pts >= event.shift:
                 yield event
+
+    def wanted_frames(self, plan: SamplingPlan) -> Iterator[Decoded | Passed | Damage]:
+        """As `frames`, but what `plan` cannot want is decoded only where that is needed for other frames.
+
+        A sampler gets the same frames from this as from `frames`; one that takes a `Passed` shows that the
+        file is not what it says. `frames_decoded` counts what was decoded, and `damaged` does not know of
+        what was passed over. What comes from a server is decoded as a whole, since it may come only once.
+
+        Raises:
+            Distrusted: go on with `reread`.
+            InputError: reading broke off.
+        """
+        start = Fraction(0) if self._shift else plan.first_needed
+        if plan.mode == "every" or self._is_url or self._opened.only_dts:
+            yield from self.frames(start)
+            return
+        if start > 0 and self._is_seekable:
+            self._seek(start)
+        elif plan.mode == "rate" and plan.fps <= _SPARSE_FPS and not self._shift:
+            self._load_index()
+        if not self._seen:  # reading begins anew
+            self._to_first_picture()
+        newest = self._seen[-1] if self._seen else None
+        last = newest.picture.pts if isinstance(newest, Decoded) else None
+        if self.damaged or last is None:
+            yield from self.frames()
+            return
+        for event in self._seen:
+            if isinstance(event, Decoded) and event.pts >= event.shift:
+                yield event
+        track = self._opened
+        wanted = Wanted(plan, track.time_base, track.zero, self._shift)
+        for each in SparseDecoding(track, wanted, last=last, index=KeyframeIndex.of(track)).pictures():
+            if isinstance(each, LeftOut):
+                time = self._pass(each.first)
+                if time >= self._shift:
+                    yield Passed(time)
+                if each.last != each.first:
+                    self._pass(each.last)
+            else:
+                decoded = self._placed(each)
+                if decoded.pts >= decoded.shift:
+                    yield decoded
 
     def rewind(self) -> None:
         """Goes back to the beginning. Times go on from where the last picture left the screen, counts too.
@@ -119,7 +178,16 @@ class Reader:
         decoded, damaged = self.frames_decoded, self.damaged
         self._shift = self.end
         self._open()
-        self.frames_decoded, self.damaged = decoded, damaged
+        self.frames_decoded, self._damaged_before = decoded, damaged
+
+    def reread(self) -> None:
+        """Goes back to the very beginning, as if nothing had been read.
+
+        Raises:
+            InputError: it cannot be opened again.
+        """
+        self._shift = self.end = Fraction(0)
+        self._open()
 
     def truncated(self) -> bool:
         """Whether a video that was read to its end ends well short of what it declares."""
@@ -127,8 +195,9 @@ class Reader:
         if declared is None:
             return False
         missing = declared - self.end
-        if self._last_index_dts is not None:  # an index of every frame: it knows whether there was more
-            more = self._last_dts is None or self._last_dts < self._last_index_dts
+        track = self._opened
+        if track.last_index_dts is not None:  # an index of every frame: it knows whether there was more
+            more = track.last_dts is None or track.last_dts < track.last_index_dts
             return more and missing > max(Fraction(1, 2), declared / 20)
         if self.info.duration_covers_all and len(self.info.streams) > 1:
             return missing > max(Fraction(2), declared / 10)
@@ -137,50 +206,54 @@ class Reader:
     def close(self) -> None:
         """Lets go of the file."""
         self._seen.clear()
-        if self._container is not None:
-            self._container.close()
+        if self._track is not None:
+            self._track.close()
         self._input.close()
 
+    @property
+    def _opened(self) -> Track:
+        assert self._track is not None
+        return self._track
+
+    @property
+    def _is_seekable(self) -> bool:
+        return bool(_SEEKABLE.intersection(self.info.container.split(",")))
+
     def _open(self) -> None:
-        if self._container is not None:
-            self._container.close()
-        self._container = self._input.open()
-        self._stream = video_stream(self._container, self.name)
-        self._decoder = _decoder_for(self._stream)
-        self._only_dts = self._container.format.name == "avi"  # its PTS are guesses, wrong with B-frames
-        self._last_dts: int | None = None
-        self._last_index_dts: int | None = None
-        index = self._stream.index_entries
-        if "mov" in self._container.format.name and len(index):
-            self._last_index_dts = index[-1].timestamp
+        if self._track is not None:
+            self._track.close()
+        self._track = Track(self._input, self._stopped)
         self._restart()
 
     def _restart(self) -> None:
         """Counts from here on: at the beginning, or after a seek."""
-        assert self._container is not None
         self.frames_decoded = 0
-        self.damaged = 0
+        self._damaged_before = self._opened.damaged = 0
         self._seen.clear()
-        rate = self._stream.average_rate or self._stream.guessed_rate
-        self._clock = FrameClock(time_zero(self._container, self._stream), rate)
+        stream = self._opened.stream
+        self._clock = FrameClock(self._opened.zero, stream.average_rate or stream.guessed_rate)
         self._events = self._decode()
 
     def _look(self) -> VideoInfo:
-        """Decodes the first picture, which `frames` gives again."""
-        assert self._container is not None
-        for event in self._events:
-            self._seen.append(event)
-            if isinstance(event, Decoded):
-                self._first = event.pts
-                return describe(self._container, self._stream, event.picture)
+        """Decodes the first picture and tells what it and the file say."""
+        first = self._to_first_picture()
+        if first is not None:
+            self._first = first.pts
+            return describe(self._opened.container, self._opened.stream, first.picture)
         failed = f" ({self.damaged} packets failed)" if self.damaged else ""
         raise InputError(f"{self.name}: no picture in it can be decoded{failed}")
 
+    def _to_first_picture(self) -> Decoded | None:
+        """Decodes the next picture, which comes again with all others; None at the end."""
+        for event in self._events:
+            self._seen.append(event)
+            if isinstance(event, Decoded):
+                return event
+        return None
+
     def _seek(self, start: Fraction) -> None:
         """Goes to the keyframe before `start`; back to the beginning if none can be found there."""
-        assert self._container is not None
-        assert self._stream.time_base is not None
-        zero = time_zero(self._container, self._stream)
+        track = self._opened
         moved = False
         for step in _STEPS_BACK_S:
             target = start - step
@@ -188,9 +261,7 @@ class Reader:
                 break
             moved = True
             with suppress(av.FFmpegError):
-                stamp = math.floor((target + zero) / self._stream.time_base)
-                self._container.seek(stamp, stream=self._stream)
-                self._decoder.flush_buffers()
+                track.seek(math.floor((target + track.zero) / track.time_base))
                 self._restart()
                 if self._reached_keyframe(start):
                     return
@@ -200,74 +271,62 @@ class Reader:
     def _reached_keyframe(self, start: Fraction) -> bool:
         for event in self._events:
             if isinstance(event, Decoded) and event.keyframe:
-                self.frames_decoded, self.damaged = 1, 0
+                self.frames_decoded, self._opened.damaged = 1, 0
                 self._seen.append(event)
                 return event.pts <= start and self._clock.anchored
         return False
 
-    def _decode(self) -> Iterator[Decoded | Damage]:
-        failed = self.damaged
-        for packet in self._packets():
-            try:
-                pictures = self._decoder.decode(packet)
-            except av.FFmpegError:
-                self.damaged += packet.size > 0
-                continue
-            for picture in pictures:
-                if self.damaged > failed:
-                    yield self._damage(self.damaged - failed)
-                    failed = self.damaged
-                yield self._placed(picture)
-        if self.damaged > failed:
-            yield self._damage(self.damaged - failed)
-
-    def _packets(self) -> Iterator[Packet[VideoStream]]:
-        assert self._container is not None
-        broken = 0
-        while broken < _BROKEN_READS_IN_A_ROW:
-            try:
-                for packet in self._container.demux(self._stream):
-                    if self._stopped():
-                        return
-                    broken = 0
-                    if packet.dts is not None:
-                        self._last_dts = max(packet.dts, self._last_dts or packet.dts)
-                    yield packet
-            except av.error.InvalidDataError:
-                broken += 1
-                self.damaged += 1
-            except (av.FFmpegError, OSError) as error:
-                reason = str(self._input.error(error)).removeprefix(f"{self.name}: ")
-                raise InputError(f"{self.name}: reading broke off: {reason}") from error
-            else:
+    def _load_index(self) -> None:
+        """Has FFmpeg read an index that it otherwise reads when it first seeks."""
+        track = self._opened
+        if (
+            "matroska" not in track.container.format.name
+            or self._shift
+            or len(track.stream.index_entries) > 1
+        ):
+            return
+        with suppress(av.FFmpegError):
+            track.seek(math.floor((self._first + track.zero) / track.time_base))
+            self._restart()
+            first = self._to_first_picture()
+            if first is not None and first.pts == self._first and first.keyframe:
                 return
+        self._open()
+
+    def _decode(self) -> Iterator[Decoded | Damage]:
+        track = self._opened
+        failed = track.damaged
+        for packet in track.packets():
+            try:
+                track.decode(packet)
+            except av.FFmpegError:
+                track.damaged += packet.size > 0
+                continue
+            for picture in track.ready():
+                if track.damaged > failed:
+                    yield self._damage(track.damaged - failed)
+                    failed = track.damaged
+                yield self._placed(picture)
+        if track.damaged > failed:
+            yield self._damage(track.damaged - failed)
 
     def _placed(self, picture: VideoFrame) -> Decoded:
-        base = picture.time_base or self._stream.time_base
-        assert base is not None
+        track = self._opened
+        base = picture.time_base or track.time_base
         dts = None if picture.dts is None else picture.dts * base
-        pts = None if picture.pts is None or (self._only_dts and dts is not None) else picture.pts * base
+        pts = None if picture.pts is None or (track.only_dts and dts is not None) else picture.pts * base
         time, duration = self._clock.place(pts, dts, picture.duration * base if picture.duration else None)
         time += self._shift
         self.frames_decoded += 1
         self.end = time + duration
         return Decoded(picture, time, duration, picture.key_frame, self._shift)
 
+    def _pass(self, pts: int) -> Fraction:
+        """Places a frame that was not decoded; when it is shown."""
+        time, duration = self._clock.place(pts * self._opened.time_base, None, None)
+        self.end = time + self._shift + duration
+        return time + self._shift
+
     def _damage(self, packets: int) -> Damage:
         what = "1 packet" if packets == 1 else f"{packets} packets"
         return Damage(f"{what} could not be decoded", float(self.end))
-
-
-def _decoder_for(stream: VideoStream) -> VideoCodecContext:
-    decoder = stream.codec_context
-    if (
-        stream.metadata.get("alpha_mode") == "1"
-    ):  # FFmpeg's own VP8 and VP9 decoders leave the alpha plane out
-        name = {"vp8": "libvpx", "vp9": "libvpx-vp9"}.get(decoder.name, "")
-        if name in av.codecs_available:
-            extradata = decoder.extradata
-            decoder = cast("VideoCodecContext", av.CodecContext.create(name, "r"))
-            decoder.extradata = extradata
-    decoder.thread_type = "AUTO"
-    decoder.thread_count = min(_MAX_THREADS, max(2, os.cpu_count() or 2))
-    return decoder

@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,7 +34,7 @@ def test_writes_what_a_model_will_see(clip: Path, tmp_path: Path, capsys: pytest
     assert shown == [0, 25, 50]
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "3 frames of 75 decoded" in captured.err
+    assert re.search(r"3 frames of \d+ decoded", captured.err)
 
 
 def test_none_only_decodes(clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,11 +131,11 @@ def test_standard_input_as_pipe_and_as_file(clip: Path) -> None:
     with stream("-", "-o", "none", stdin=subprocess.PIPE) as process:
         out, err = process.communicate(clip.read_bytes())
     assert (process.returncode, out) == (0, b"")
-    assert b"3 frames of 75" in err
+    assert re.search(rb"3 frames of \d+ decoded", err)
     with clip.open("rb") as file, stream("-", "-o", "none", stdin=file) as process:
         out, err = process.communicate()
     assert (process.returncode, out) == (0, b"")
-    assert b"3 frames of 75" in err
+    assert re.search(rb"3 frames of \d+ decoded", err)
 
 
 def test_an_interrupt_while_standard_input_is_silent_ends_at_once() -> None:

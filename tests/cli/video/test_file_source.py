@@ -49,7 +49,10 @@ async def test_a_source_knows_itself_before_its_first_frame(clip: Path) -> None:
 async def test_one_frame_a_second(clip: Path) -> None:
     events = await events_of(clip, SamplingPlan())
     assert shown(events) == [(0.0, 0), (1.0, 25), (2.0, 50), (3.0, 75)]
-    assert events[-1] == Ended(end_s=4.0, frames_decoded=100)
+    ended = events[-1]
+    assert isinstance(ended, Ended)
+    assert ended == Ended(end_s=4.0, frames_decoded=ended.frames_decoded)
+    assert 4 <= ended.frames_decoded < 60  # most of the others are jumped over, or nothing refers to them
 
 
 async def test_the_frame_on_screen_is_the_one_that_began_last(tmp_path: Path) -> None:
@@ -169,10 +172,10 @@ async def test_what_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
 async def test_an_error_while_reading_comes_out_of_events(
     clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: Reader, start: Fraction) -> None:
+    def broken(self: Reader, plan: SamplingPlan) -> None:
         raise InputError("clip.mp4: reading broke off")
 
-    monkeypatch.setattr(Reader, "frames", broken)
+    monkeypatch.setattr(Reader, "wanted_frames", broken)
     source = await open_source(str(clip), SamplingPlan())
     with pytest.raises(InputError, match="broke off"):
         await anext(source.events())
@@ -221,11 +224,11 @@ async def test_a_pipe_nobody_writes_to_can_be_left(tmp_path: Path, monkeypatch: 
 async def test_a_waiting_consumer_is_cancelled_at_once(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hold = threading.Event()
 
-    def stuck(self: Reader, start: Fraction) -> list[object]:
+    def stuck(self: Reader, plan: SamplingPlan) -> list[object]:
         hold.wait(5)
         return []
 
-    monkeypatch.setattr(Reader, "frames", stuck)
+    monkeypatch.setattr(Reader, "wanted_frames", stuck)
     source = await open_source(str(clip), SamplingPlan())
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):

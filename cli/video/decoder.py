@@ -1,0 +1,55 @@
+"""The decoder of a video, and which of its packets it may leave undecoded."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, cast
+
+import av
+
+from cli.video.parameter_sets import h264_has_fields, hevc_temporal_layers
+
+if TYPE_CHECKING:
+    from av.video.codeccontext import VideoCodecContext
+    from av.video.stream import VideoStream
+
+_MAX_THREADS = 8
+_B_FRAMES_ARE_REFERRED_TO_BY_NOTHING = frozenset(("mpeg1video", "mpeg2video"))
+_HAS_STATE = frozenset(("rawvideo",))
+"""Called intra-only, and yet a palette may come with an earlier packet."""
+
+
+def decoder_for(stream: VideoStream) -> VideoCodecContext:
+    """A decoder for `stream`, in threads."""
+    decoder = stream.codec_context
+    if (
+        stream.metadata.get("alpha_mode") == "1"
+    ):  # FFmpeg's own VP8 and VP9 decoders leave the alpha plane out
+        name = {"vp8": "libvpx", "vp9": "libvpx-vp9"}.get(decoder.name, "")
+        if name in av.codecs_available:
+            extradata = decoder.extradata
+            decoder = cast("VideoCodecContext", av.CodecContext.create(name, "r"))
+            decoder.extradata = extradata
+    decoder.thread_type = "AUTO"
+    decoder.thread_count = min(_MAX_THREADS, max(2, os.cpu_count() or 2))
+    return decoder
+
+
+def can_skip_nonref(decoder: VideoCodecContext) -> bool:
+    """Whether `decoder` can leave out frames that nothing refers to without a trace in any other frame.
+
+    The rest either know no such frames or keep state in them. H.264 that may have fields is left alone, since
+    two packets can make one frame, and so is HEVC in temporal layers, where what is no reference in its own
+    layer may be one for the next.
+    """
+    name, extradata = decoder.codec.name, decoder.extradata or b""
+    if name == "h264":
+        return h264_has_fields(extradata) is False
+    if name == "hevc":
+        return hevc_temporal_layers(extradata) == 1
+    return name in _B_FRAMES_ARE_REFERRED_TO_BY_NOTHING
+
+
+def is_intra_only(decoder: VideoCodecContext) -> bool:
+    """Whether each packet holds a whole picture, so that any may be kept from the decoder."""
+    return decoder.codec.intra_only and decoder.codec.name not in _HAS_STATE

@@ -1,0 +1,280 @@
+"""Decoding only what can be wanted of a video.
+
+Frames that are not wanted and that nothing refers to are not decoded, and where the next tick lies beyond a
+keyframe to come, reading goes on there. All of it rests on what packets and the container's index say; each
+picture that comes out is held against that, and what does not agree ends in `Distrusted`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import av
+
+from cli.video.decoder import can_skip_nonref, is_intra_only
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from av import Packet, VideoFrame
+    from av.video.stream import VideoStream
+
+    from cli.video.keyframe_index import KeyframeIndex
+    from cli.video.track import Track
+    from cli.video.wanted import Wanted
+
+_PACKETS_AHEAD = 16
+"""Read before the first of them is decoded: enough to know which frame follows which on screen."""
+
+_BYTES_AHEAD = 32 << 20
+
+
+class Distrusted(Exception):
+    """The file is not what its packets or its index say: it must be decoded as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Frames that follow each other and were not decoded: PTS of the first and of the last known of them."""
+
+    first: int
+    last: int
+
+
+class SparseDecoding:
+    """The pictures of one track from where it stands, without most of those that are not wanted."""
+
+    def __init__(self, track: Track, wanted: Wanted, *, last: int, index: KeyframeIndex | None) -> None:
+        """`last`: PTS of the last picture taken from the track. `index`: None if nothing is to be jumped."""
+        self._track = track
+        self._wanted = wanted
+        self._index = index if wanted.has_ticks else None
+        self._skips_nonref = can_skip_nonref(track.decoder)
+        self._may_have_fields = track.decoder.codec.name == "h264"
+        self._drops_packets = is_intra_only(track.decoder)
+        self._packets = track.packets()
+        self._window: deque[Packet[VideoStream]] = deque()
+        self._window_bytes = 0
+        self._ended = False
+        self._stopped = False
+        # PTS in ascending order of all that was read and is not on screen yet, and of those given to the
+        # decoder (or kept from it) whether a picture must come, None if it may.
+        self._known: list[int] = []
+        self._given: dict[int, bool | None] = {}
+        self._last = last
+        self._overlap: int | None = None  # pictures up to here came before a jump that led back
+        self._landed: int | None = None  # where the last jump led: what is shown before is lost
+        self._landing: int | None = None  # the same until its picture came
+        self._earliest: int | None = None  # of all that is shown
+        self._tick = wanted.tick_from(last) if wanted.has_ticks else 0
+        self._aimed: int | None = None
+        self._note_earliest(last)
+        for pts in track.in_flight:
+            if pts is not None and pts > last and pts not in self._given:
+                insort(self._known, pts)
+                self._given[pts] = None if self._is_leading(pts) else True
+                self._note_earliest(pts)
+
+    def pictures(self) -> Iterator[VideoFrame | LeftOut]:
+        """Pictures in the order of their times; what is left out between two is told before the second.
+
+        Raises:
+            Distrusted: what was left out may have been wanted, or other pictures may suffer from it.
+            InputError: reading broke off.
+        """
+        yield from self._take()
+        while True:
+            self._read_ahead()
+            target = self._jump_target()
+            if target is not None:
+                yield from self._jump(*target)
+            elif self._window:
+                packet = self._window.popleft()
+                self._window_bytes -= packet.size
+                self._give(packet)
+                yield from self._take()
+            else:
+                break
+        if not self._stopped:
+            yield from self._drain()
+
+    def _read_ahead(self) -> None:
+        while not self._ended and len(self._window) < _PACKETS_AHEAD and self._window_bytes < _BYTES_AHEAD:
+            before = self._track.last_dts
+            packet = next(self._packets, None)
+            if self._track.damaged:
+                raise Distrusted("packets that cannot be read")
+            if packet is None or (packet.size == 0 and packet.dts is None):
+                self._ended, self._stopped = True, packet is None
+                return
+            self._queue(packet, before)
+
+    def _queue(self, packet: Packet[VideoStream], last_dts: int | None) -> None:
+        pts, dts = packet.pts, packet.dts
+        if pts is None or (dts is not None and pts < dts) or packet.is_corrupt:
+            raise Distrusted("a packet without a time of its own")
+        if dts is not None and last_dts is not None and dts < last_dts:
+            raise Distrusted("packets out of order")
+        self._window.append(packet)
+        self._window_bytes += packet.size
+        if packet.is_discard or (self._landed is not None and pts < self._landed):
+            return
+        if pts <= self._last and (self._overlap is None or pts > self._overlap):
+            raise Distrusted("a frame that comes too late")
+        at = bisect_left(self._known, pts)
+        if at < len(self._known) and self._known[at] == pts:
+            raise Distrusted("two frames at one time")
+        self._known.insert(at, pts)
+        self._note_earliest(pts)
+
+    def _note_earliest(self, pts: int) -> None:
+        if pts >= self._wanted.first_shown and (self._earliest is None or pts < self._earliest):
+            self._earliest = pts
+
+    def _give(self, packet: Packet[VideoStream]) -> None:
+        """Gives the packet to the decoder, which may leave it out if its frame is not wanted."""
+        pts = packet.pts
+        assert pts is not None
+        must_come: bool | None = None
+        if self._landed is not None and pts < self._landed:
+            must_come = False
+        elif not packet.is_discard:
+            wanted = self._is_wanted(pts, keyframe=packet.is_keyframe)
+            must_come = None if self._is_leading(pts) else wanted
+            self._given[pts] = must_come
+        if must_come is False and self._drops_packets:
+            return
+        if self._skips_nonref:
+            self._track.decoder.skip_frame = "NONREF" if must_come is False else "DEFAULT"
+        self._decode(packet)
+
+    def _is_wanted(self, pts: int, *, keyframe: bool) -> bool:
+        following = bisect_right(self._known, pts)
+        if following == len(self._known):
+            return True  # for all that is known it stays on screen
+        first = self._earliest is None or pts <= self._earliest
+        return self._wanted.frame(pts, self._known[following], first=first, keyframe=keyframe)
+
+    def _decode(self, packet: Packet[VideoStream] | None) -> None:
+        try:
+            self._track.decode(packet)
+        except av.FFmpegError as error:
+            raise Distrusted("packets that cannot be decoded") from error
+
+    def _take(self) -> Iterator[VideoFrame | LeftOut]:
+        """What the decoder has ready, held against what was expected."""
+        for picture in self._track.ready():
+            pts = picture.pts
+            if pts is None or picture.is_corrupt:
+                raise Distrusted("a damaged frame")
+            if self._landed is not None and pts < self._landed:
+                continue  # it refers to what was jumped over
+            if self._landing is not None:
+                if pts > self._landing or not picture.key_frame:
+                    raise Distrusted("no keyframe where the index has one")
+                self._landing = None
+            if self._may_have_fields and self._skips_nonref and picture.interlaced_frame:
+                raise Distrusted("fields")
+            if pts not in self._given:
+                raise Distrusted("a frame without a packet")
+            yield from self._pass_until(pts)
+            del self._given[pts]
+            del self._known[0]
+            if pts > self._last:
+                self._last = pts
+                yield picture
+            elif self._overlap is None or pts > self._overlap:
+                raise Distrusted("frames out of order")
+
+    def _pass_until(self, pts: int | None) -> Iterator[LeftOut]:
+        """Tells of what stays undecoded before `pts`, of all that is known if that is None."""
+        count = len(self._known) if pts is None else bisect_left(self._known, pts)
+        left_out = []
+        for each in self._known[:count]:
+            if each not in self._given:
+                raise Distrusted("frames out of order")
+            must_come = self._given.pop(each)
+            if must_come:
+                raise Distrusted("a packet without a frame")
+            if must_come is False and each > self._last:
+                left_out.append(each)
+        del self._known[:count]
+        if left_out:
+            self._last = left_out[-1]
+            yield LeftOut(left_out[0], left_out[-1])
+
+    def _drain(self) -> Iterator[VideoFrame | LeftOut]:
+        self._decode(None)
+        yield from self._take()
+        if self._landing is not None:
+            raise Distrusted("no keyframe where the index has one")
+        yield from self._pass_until(None)
+
+    def _is_leading(self, pts: int) -> bool:
+        return self._track.opening_pts is None or pts < self._track.opening_pts
+
+    def _jump_target(self) -> tuple[int, int] | None:
+        """The keyframe to go on from, as the index names it, and the latest PTS it may have."""
+        if self._index is None or not self._window:
+            return None
+        horizon = self._window[-1].dts  # whatever was not read yet is shown after this
+        if horizon is None:
+            return None
+        stamp = self._next_unserved(horizon)
+        if stamp is None or stamp <= horizon:
+            return None
+        target = self._index.before(stamp)
+        if target is None or (self._aimed is not None and target <= self._aimed):
+            return None
+        return (target, stamp) if self._index.is_ahead(target, horizon, self._known) else None
+
+    def _next_unserved(self, horizon: int) -> int | None:
+        """The stamp of the first tick whose frame was not given to the decoder, as far as that is known.
+
+        None if its frame is among the packets that were read, or the plan has ended.
+        """
+        while (stamp := self._wanted.stamp_of(self._tick)) is not None and stamp < horizon:
+            at = bisect_right(self._known, stamp)
+            if at and self._known[at - 1] not in self._given:
+                return None
+            if at == len(self._known):
+                return None
+            self._tick = max(self._tick + 1, self._wanted.tick_from(min(self._known[at], horizon)))
+        return stamp
+
+    def _jump(self, target: int, latest: int) -> Iterator[VideoFrame | LeftOut]:
+        """Goes on from the keyframe that the index has at `target`, or from one before if it is too late."""
+        assert self._index is not None
+        for packet in self._window:
+            assert packet.pts is not None
+            self._given.setdefault(packet.pts, False)
+        yield from self._drain()
+        self._window.clear()
+        self._window_bytes = 0
+        self._known.clear()
+        self._given.clear()
+        self._aimed = target
+        landed: Packet[VideoStream] | None = None
+        while landed is None:
+            try:
+                self._track.seek(target)
+            except av.FFmpegError as error:
+                raise Distrusted("seeking fails") from error
+            self._track.last_dts = None
+            self._packets = self._track.packets()
+            landed = next(self._packets, None)
+            if landed is None or landed.pts is None or not self._index.has(landed, target):
+                raise Distrusted("no keyframe where the index has one")
+            if landed.pts > latest:
+                earlier = self._index.earlier(target)
+                if earlier is None:
+                    raise Distrusted("no keyframe where the index has one")
+                target, landed = earlier, None
+        assert landed.pts is not None
+        self._ended = self._stopped = False
+        self._landed = self._landing = landed.pts
+        self._overlap = self._last if landed.pts <= self._last else None
+        self._queue(landed, None)

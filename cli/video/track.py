@@ -1,0 +1,131 @@
+"""The video stream of an open container: its packets in the order of decoding, and their decoder."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import av
+
+from cli.video.container import OpenInput, video_stream
+from cli.video.decoder import decoder_for
+from cli.video.info import time_zero
+from protocol.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from fractions import Fraction
+
+    from av import Packet, VideoFrame
+    from av.video.stream import VideoStream
+
+_BROKEN_READS_IN_A_ROW = 50
+_IN_FLIGHT = 64  # more than reordering and threads of any decoder hold back
+
+
+class Track:
+    """One reading of a video stream.
+
+    Attributes:
+        zero: the timestamp, in seconds, of what is shown at zero.
+        only_dts: presentation times are guesses, decoding times are right.
+        damaged: reads and packets that failed so far.
+        last_dts, last_index_dts: of the packets read so far, and of a complete index.
+        opening_pts: of the first keyframe read since the beginning or the last `seek`. What is shown before
+            it may refer to what was not read.
+        in_flight: PTS of the packets last given to the decoder whose pictures are shown, in their order.
+    """
+
+    def __init__(self, given: OpenInput, stopped: Callable[[], bool]) -> None:
+        """Opens `given`. `stopped`: asked between packets, ends all reading.
+
+        Raises:
+            InputError: it cannot be opened, or has no video.
+        """
+        self._input = given
+        self._stopped = stopped
+        self.container = given.open()
+        try:
+            self.stream = video_stream(self.container, given.name)
+        except InputError:
+            self.container.close()
+            raise
+        assert self.stream.time_base is not None
+        self.time_base: Fraction = self.stream.time_base
+        self.decoder = decoder_for(self.stream)
+        self.zero = time_zero(self.container, self.stream)
+        self.only_dts = self.container.format.name == "avi"  # its PTS are wrong with B-frames
+        self.damaged = 0
+        self.opening_pts: int | None = None
+        self.in_flight: deque[int | None] = deque(maxlen=_IN_FLIGHT)
+        self.last_dts: int | None = None
+        self.last_index_dts: int | None = None
+        self._ready: deque[VideoFrame] = deque()
+        self._drained = False
+        index = self.stream.index_entries
+        if "mov" in self.container.format.name and len(index):
+            self.last_index_dts = index[-1].timestamp
+
+    def packets(self) -> Iterator[Packet[VideoStream]]:
+        """Packets from where reading stands; the last is an empty one, unless reading was stopped.
+
+        Raises:
+            InputError: reading broke off.
+        """
+        broken = 0
+        while broken < _BROKEN_READS_IN_A_ROW:
+            try:
+                for packet in self.container.demux(self.stream):
+                    if self._stopped():
+                        return
+                    broken = 0
+                    if packet.dts is not None:
+                        self.last_dts = max(packet.dts, self.last_dts or packet.dts)
+                    if self.opening_pts is None and packet.is_keyframe:
+                        self.opening_pts = packet.pts
+                    yield packet
+            except av.error.InvalidDataError:
+                broken += 1
+                self.damaged += 1
+            except (av.FFmpegError, OSError) as error:
+                reason = str(self._input.error(error)).removeprefix(f"{self._input.name}: ")
+                raise InputError(f"{self._input.name}: reading broke off: {reason}") from error
+            else:
+                return
+
+    def decode(self, packet: Packet[VideoStream] | None) -> None:
+        """Gives the decoder a packet, the empty one or None at the end; `ready` has the pictures then.
+
+        Raises:
+            av.FFmpegError: the packet cannot be decoded.
+        """
+        if packet is None or (packet.size == 0 and packet.dts is None):
+            if self._drained:
+                return
+            self._drained = True
+        elif not packet.is_discard:
+            self.in_flight.append(packet.pts)
+        self._ready.extend(self.decoder.decode(packet))
+
+    def ready(self) -> Iterator[VideoFrame]:
+        """Takes the pictures that are decoded and not yet taken."""
+        while self._ready:
+            yield self._ready.popleft()
+
+    def seek(self, stamp: int) -> None:
+        """Goes to the keyframe before `stamp`, in units of the time base.
+
+        Raises:
+            av.FFmpegError: the container cannot.
+        """
+        self._ready.clear()
+        self.in_flight.clear()
+        self.opening_pts = None
+        self._drained = False
+        self.container.seek(stamp, stream=self.stream)
+        self.decoder.flush_buffers()
+
+    def close(self) -> None:
+        """Lets go of the container, not of the input."""
+        self._ready.clear()
+        self.container.close()
