@@ -169,11 +169,11 @@ class SourceOutputs:
             self._streams.close()
 
     def _each(self, act: Callable[[Writer], None]) -> None:
-        failure: OutputError | BrokenPipeError | None = None
+        failure: OutputError | None = None
         for writer in self._writers:
             try:
                 act(writer)
-            except (OutputError, BrokenPipeError) as error:
+            except OutputError as error:
                 failure = failure or error
         if failure is not None:
             raise failure

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -183,15 +184,57 @@ def test_data_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
     assert "größe–日本.mp4" in done.stdout
 
 
-def test_head_ends_it_quietly() -> None:
+def test_head_ends_it_in_one_line() -> None:
     command = f"{' '.join(COMMAND)} caption {SAMPLE} --fps 5 | head -3; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, check=True, env=environment(), timeout=90
     )
-    assert done.stderr == ""
+    assert done.stderr == "error: standard output: nobody reads it any more\n"
     *lines, status = done.stdout.splitlines()
     assert len(records("\n".join(lines))) == 3
-    assert status == "0"
+    assert status == "1"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_ends_it_in_one_line(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "caption", SAMPLE, *SHORT],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=environment(),
+            timeout=90,
+        )
+    told = "error: standard output: No space left on device; what was written before is complete\n"
+    assert (done.returncode, done.stderr) == (1, told)
+
+
+def test_a_file_that_may_not_grow_keeps_whole_records(tmp_path: Path) -> None:
+    paths = [tmp_path / f"out.{suffix}" for suffix in ("jsonl", "srt")]
+    files = [part for path in paths for part in ("-o", str(path))]
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    done = stream("caption", SAMPLE, "--fps", "2", *files, preexec_fn=limit)
+    assert done.returncode == 1
+    assert done.stderr == (f"error: {paths[0]}: File too large; what was written before is complete\n")
+    assert len(records(paths[0].read_text(encoding="utf-8"))) >= 2
+    assert paths[0].stat().st_size <= 2000
+    assert "-->" in paths[1].read_text(encoding="utf-8")
+
+
+def test_a_folder_that_is_removed_ends_it_in_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    process = start("caption", SAMPLE, "--every-frame", "--output-dir", str(folder), "-o", "-")
+    assert process.stdout
+    process.stdout.readline()
+    shutil.rmtree(folder)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert errors == f"error: {folder}/tour.jsonl: was removed while captions were written to it\n"
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

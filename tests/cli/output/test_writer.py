@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,11 @@ def test_half_a_record_is_taken_back(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_device() -> None:
-    stream = Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115 - closing it fails, as it should
-    with pytest.raises(OutputError, match="/dev/full: No space left on device"):
-        JsonlWriter(stream, "/dev/full").write(record(0.0, "One."))
-    with pytest.raises(OSError, match="No space left"):
-        stream.close()
+    with Path("/dev/full").open("w", encoding="utf-8") as stream:
+        writer = JsonlWriter(stream, "/dev/full")
+        with pytest.raises(OutputError, match="/dev/full: No space left on device"):
+            writer.write(record(0.0, "One."))
+        writer.write(record(1.0, "Two."))  # told once
 
 
 def test_what_was_in_the_file_before_is_not_taken_back(tmp_path: Path) -> None:
@@ -74,3 +75,40 @@ def test_what_was_in_the_file_before_is_not_taken_back(tmp_path: Path) -> None:
         writer.write(record(1.0, "Two."))
     disk.close()
     assert path.read_text(encoding="utf-8") == "before\n" + first.model_dump_json() + "\n"
+
+
+def test_what_a_full_disk_did_not_take_is_not_written_later(tmp_path: Path) -> None:
+    """A buffered stream tries again when it is closed, and cutting the file back has made some room."""
+    path = tmp_path / "out.jsonl"
+    first = record(0.0, "One.")
+    whole = first.model_dump_json() + "\n"
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with path.open("w", encoding="utf-8") as stream:
+        writer = JsonlWriter(stream, str(path))
+        writer.write(first)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 100, limit[1]))
+        try:
+            with pytest.raises(OutputError, match=r"out\.jsonl: File too large; what was written before"):
+                writer.write(record(1.0, "Two."))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        writer.write(record(2.0, "Three."))
+    assert path.read_text(encoding="utf-8") == whole
+
+
+def test_a_file_that_is_removed_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    with path.open("w", encoding="utf-8") as stream:
+        writer = JsonlWriter(stream, str(path))
+        writer.write(record(0.0, "One."))
+        path.unlink()
+        with pytest.raises(OutputError, match=r"out\.jsonl: was removed while captions were written to it"):
+            writer.write(record(1.0, "Two."))
+
+
+def test_a_reader_that_leaves_is_told() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w", encoding="utf-8") as stream:
+        os.close(reading)
+        with pytest.raises(OutputError, match=r"^standard output: nobody reads it any more$"):
+            JsonlWriter(stream, "standard output").write(record(0.0, "One."))
