@@ -135,7 +135,9 @@ def _frame(picture: Image.Image) -> Frame:
         colours = picture.convert("RGBA")
         picture = Image.new("RGB", picture.size)
         picture.paste(colours, mask=colours.getchannel("A"))
-    return Frame(pixels=np.asarray(picture.convert("RGB")))
+    if picture.mode != "RGB":  # converting what is RGB already would copy it
+        picture = picture.convert("RGB")
+    return Frame(pixels=np.asarray(picture))
 
 
 def _turned(picture: Image.Image, orientation: int) -> Image.Image:
