@@ -58,6 +58,7 @@ def make_clip(
     sample_aspect: Fraction | None = None,
     matrix: Sequence[int] | None = None,
     keyframe_every: int = 12,
+    time_base: Fraction = TIME_BASE,
     options: dict[str, str] | None = None,
     metadata: dict[str, str] | None = None,
     container: dict[str, str] | None = None,
@@ -75,7 +76,7 @@ def make_clip(
             options = {"x264-params": "scenecut=0"}  # keyframes where they are asked for, nowhere else
         stream = output.add_stream(codec, rate=25, options=options or {})
         stream.width, stream.height, stream.pix_fmt = width, height, pixel_format
-        stream.time_base = stream.codec_context.time_base = TIME_BASE
+        stream.time_base = stream.codec_context.time_base = time_base
         stream.codec_context.gop_size = keyframe_every
         if sample_aspect is not None:
             stream.codec_context.sample_aspect_ratio = sample_aspect
@@ -86,7 +87,7 @@ def make_clip(
             frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), format="rgb24").reformat(
                 format=pixel_format, src_color_range="JPEG", dst_color_range="MPEG"
             )
-            frame.pts, frame.time_base = time_ms, TIME_BASE
+            frame.pts, frame.time_base = round(time_ms * TIME_BASE / time_base), time_base
             output.mux(stream.encode(frame))
         output.mux(stream.encode())
         if sound is not None:

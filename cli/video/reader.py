@@ -14,10 +14,11 @@ import av
 
 from cli.video.clock import FrameClock
 from cli.video.container import OpenInput
+from cli.video.decoder import MAX_CODED_PIXELS
 from cli.video.info import VideoInfo, describe
 from cli.video.inputs import is_url
 from cli.video.keyframe_index import KeyframeIndex
-from cli.video.sparse import LeftOut, SparseDecoding
+from cli.video.sparse import Distrusted, LeftOut, SparseDecoding
 from cli.video.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from cli.video.track import Track
 from cli.video.wanted import Wanted
@@ -149,23 +150,25 @@ class Reader:
             self._to_first_picture()
         newest = self._seen[-1] if self._seen else None
         last = newest.picture.pts if isinstance(newest, Decoded) else None
-        if self.damaged or last is None:
+        if self.damaged or not isinstance(newest, Decoded) or last is None:
             yield from self.frames()
             return
-        for event in self._seen:
-            if isinstance(event, Decoded) and event.pts >= event.shift:
-                yield event
+        self._check_time(last, newest.pts)
+        if newest.pts >= newest.shift:
+            yield newest
         track = self._opened
         wanted = Wanted(plan, track.time_base, track.zero, self._shift)
         for each in SparseDecoding(track, wanted, last=last, index=KeyframeIndex.of(track)).pictures():
             if isinstance(each, LeftOut):
                 time = self._pass(each.first)
+                self._check_time(each.first, time)
                 if time >= self._shift:
                     yield Passed(time)
                 if each.last != each.first:
                     self._pass(each.last)
             else:
                 decoded = self._placed(each)
+                self._check_time(each.pts, decoded.pts)
                 if decoded.pts >= decoded.shift:
                     yield decoded
 
@@ -240,7 +243,12 @@ class Reader:
         if first is not None:
             self._first = first.pts
             return describe(self._opened.container, self._opened.stream, first.picture)
-        failed = f" ({self.damaged} packets failed)" if self.damaged else ""
+        decoder = self._opened.stream.codec_context
+        if decoder.width * decoder.height > MAX_CODED_PIXELS:
+            raise InputError(
+                f"{self.name}: says its pictures are {decoder.width}x{decoder.height}: too large"
+            )
+        failed = f" (damaged packets: {self.damaged})" if self.damaged else ""
         raise InputError(f"{self.name}: no picture in it can be decoded{failed}")
 
     def _to_first_picture(self) -> Decoded | None:
@@ -326,6 +334,12 @@ class Reader:
         time, duration = self._clock.place(pts * self._opened.time_base, None, None)
         self.end = time + self._shift + duration
         return time + self._shift
+
+    def _check_time(self, pts: int | None, time: Fraction) -> None:
+        """Frames that are not decoded can be told from others only where times are what packets say."""
+        track = self._opened
+        if pts is None or time != pts * track.time_base - track.zero + self._shift:
+            raise Distrusted("a time that is not believed")
 
     def _damage(self, packets: int) -> Damage:
         what = "1 packet" if packets == 1 else f"{packets} packets"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import av
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
     from cli.video.track import Track
     from cli.video.wanted import Wanted
 
-_PACKETS_AHEAD = 16
-"""Read before the first of them is decoded: enough to know which frame follows which on screen."""
+_PACKETS_AHEAD = 48
+"""Read before the first of them is decoded, to know which frame follows which on screen, and where the next
+group of pictures begins."""
 
 _BYTES_AHEAD = 32 << 20
+_LEAST_SAVED = 4
+"""Packets that must be saved for the decoder to be emptied and begin anew."""
 
 
 class Distrusted(Exception):
@@ -57,6 +61,8 @@ class SparseDecoding:
         self._drops_packets = is_intra_only(track.decoder)
         self._packets = track.packets()
         self._window: deque[Packet[VideoStream]] = deque()
+        self._window_end = 0  # packets that went into the window so far
+        self._keyframes: deque[tuple[int, int]] = deque()  # of those in it: which packet, and PTS
         self._window_bytes = 0
         self._ended = False
         self._stopped = False
@@ -88,9 +94,13 @@ class SparseDecoding:
         yield from self._take()
         while True:
             self._read_ahead()
-            target = self._jump_target()
-            if target is not None:
-                yield from self._jump(*target)
+            stamp = self._next_unserved() if self._wanted.has_ticks and self._window else None
+            skipped = 0 if stamp is None else self._packets_to_skip(stamp)
+            target = None if stamp is None or skipped else self._index_target(stamp)
+            if skipped:
+                yield from self._skip(skipped)
+            elif target is not None and stamp is not None:
+                yield from self._jump(target, stamp)
             elif self._window:
                 packet = self._window.popleft()
                 self._window_bytes -= packet.size
@@ -120,6 +130,7 @@ class SparseDecoding:
             raise Distrusted("packets out of order")
         self._window.append(packet)
         self._window_bytes += packet.size
+        self._window_end += 1
         if packet.is_discard or (self._landed is not None and pts < self._landed):
             return
         if pts <= self._last and (self._overlap is None or pts > self._overlap):
@@ -129,6 +140,8 @@ class SparseDecoding:
             raise Distrusted("two frames at one time")
         self._known.insert(at, pts)
         self._note_earliest(pts)
+        if packet.is_keyframe:
+            self._keyframes.append((self._window_end - 1, pts))
 
     def _note_earliest(self, pts: int) -> None:
         if pts >= self._wanted.first_shown and (self._earliest is None or pts < self._earliest):
@@ -206,54 +219,85 @@ class SparseDecoding:
             self._last = left_out[-1]
             yield LeftOut(left_out[0], left_out[-1])
 
-    def _drain(self) -> Iterator[VideoFrame | LeftOut]:
+    def _drain(self, until: int | None = None) -> Iterator[VideoFrame | LeftOut]:
         self._decode(None)
         yield from self._take()
         if self._landing is not None:
             raise Distrusted("no keyframe where the index has one")
-        yield from self._pass_until(None)
+        yield from self._pass_until(until)
 
     def _is_leading(self, pts: int) -> bool:
         return self._track.opening_pts is None or pts < self._track.opening_pts
 
-    def _jump_target(self) -> tuple[int, int] | None:
-        """The keyframe to go on from, as the index names it, and the latest PTS it may have."""
-        if self._index is None or not self._window:
-            return None
+    def _next_unserved(self) -> int | None:
+        """The stamp of the first tick whose frame was not given to the decoder, as far as that is known.
+
+        None where the plan has ended, or packets do not tell.
+        """
         horizon = self._window[-1].dts  # whatever was not read yet is shown after this
         if horizon is None:
             return None
-        stamp = self._next_unserved(horizon)
-        if stamp is None or stamp <= horizon:
+        while (stamp := self._wanted.stamp_of(self._tick)) is not None and stamp < horizon:
+            at = bisect_right(self._known, stamp)
+            if at == len(self._known):
+                return None
+            if at and self._known[at - 1] not in self._given:
+                break
+            self._tick = max(self._tick + 1, self._wanted.tick_from(min(self._known[at], horizon)))
+        return stamp
+
+    def _packets_to_skip(self, stamp: int) -> int:
+        """How many packets stand before the last keyframe in the window that is shown at or before `stamp`.
+
+        0 if it is not worth while, or the decoder drops packets one by one.
+        """
+        first = self._window_end - len(self._window)
+        while self._keyframes and self._keyframes[0][0] < first:
+            self._keyframes.popleft()
+        if not self._keyframes or self._drops_packets:
+            return 0
+        for number, pts in reversed(self._keyframes):
+            if pts <= stamp:
+                count = number - first
+                if count < _LEAST_SAVED or any((each.pts or 0) > pts for each in islice(self._window, count)):
+                    return 0
+                return count
+        return 0
+
+    def _index_target(self, stamp: int) -> int | None:
+        """The last keyframe shown at or before `stamp`, by the index, if it lies beyond the window."""
+        horizon = self._window[-1].dts
+        if self._index is None or horizon is None or stamp <= horizon:
             return None
         target = self._index.before(stamp)
         if target is None or (self._aimed is not None and target <= self._aimed):
             return None
-        return (target, stamp) if self._index.is_ahead(target, horizon, self._known) else None
+        return target if self._index.is_ahead(target, horizon, self._known) else None
 
-    def _next_unserved(self, horizon: int) -> int | None:
-        """The stamp of the first tick whose frame was not given to the decoder, as far as that is known.
+    def _skip(self, count: int) -> Iterator[VideoFrame | LeftOut]:
+        """Goes on from the keyframe in the window that `count` packets stand before."""
+        landed = self._window[count].pts
+        assert landed is not None
+        for _ in range(count):
+            self._window_bytes -= self._window.popleft().size
+        yield from self._empty(until=landed)
+        self._track.begin_anew(landed)
+        self._landed = self._landing = landed
+        self._overlap = None
 
-        None if its frame is among the packets that were read, or the plan has ended.
-        """
-        while (stamp := self._wanted.stamp_of(self._tick)) is not None and stamp < horizon:
-            at = bisect_right(self._known, stamp)
-            if at and self._known[at - 1] not in self._given:
-                return None
-            if at == len(self._known):
-                return None
-            self._tick = max(self._tick + 1, self._wanted.tick_from(min(self._known[at], horizon)))
-        return stamp
+    def _empty(self, until: int | None = None) -> Iterator[VideoFrame | LeftOut]:
+        """Takes the last of what was given to the decoder; what is shown before `until` will not be given."""
+        for pts in self._known[: None if until is None else bisect_left(self._known, until)]:
+            self._given.setdefault(pts, False)
+        yield from self._drain(until)
 
     def _jump(self, target: int, latest: int) -> Iterator[VideoFrame | LeftOut]:
         """Goes on from the keyframe that the index has at `target`, or from one before if it is too late."""
         assert self._index is not None
-        for packet in self._window:
-            assert packet.pts is not None
-            self._given.setdefault(packet.pts, False)
-        yield from self._drain()
+        yield from self._empty()
         self._window.clear()
         self._window_bytes = 0
+        self._keyframes.clear()
         self._known.clear()
         self._given.clear()
         self._aimed = target

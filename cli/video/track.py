@@ -84,6 +84,8 @@ class Track:
                     if self.opening_pts is None and packet.is_keyframe:
                         self.opening_pts = packet.pts
                     yield packet
+            except IndexError:
+                continue  # PyAV's, for a packet of a stream that was not there when the file was opened
             except av.error.InvalidDataError:
                 broken += 1
                 self.damaged += 1
@@ -118,11 +120,15 @@ class Track:
         Raises:
             av.FFmpegError: the container cannot.
         """
+        self.container.seek(stamp, stream=self.stream)
+        self.begin_anew(None)
+
+    def begin_anew(self, opening_pts: int | None) -> None:
+        """Has the decoder forget all it was given; a keyframe comes next, shown at `opening_pts` if known."""
         self._ready.clear()
         self.in_flight.clear()
-        self.opening_pts = None
+        self.opening_pts = opening_pts
         self._drained = False
-        self.container.seek(stamp, stream=self.stream)
         self.decoder.flush_buffers()
 
     def close(self) -> None:
