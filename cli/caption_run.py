@@ -20,15 +20,15 @@ from protocol.limits import DEFAULT_MAX_VIDEO_SEGMENTS
 from protocol.messages import Retention, Sampling, SessionConfig, describe_invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from cli.engines import EngineChoice
     from cli.tally import Tally
-    from cli.video.inputs import Input
     from cli.video.sampling import SamplingPlan
     from cli.video.timeouts import Timeouts
     from protocol.session import Engine
 
+NO_FILE = "none"
 MAX_TEXT_BYTES = 1 << 20
 """Longest prompt or schema read from a file: anything longer is the wrong file."""
 
@@ -47,6 +47,7 @@ def run_captions(
     quiet: bool,
     instructed: bool,
     timeouts: Timeouts,
+    skip_similar: float | None,
 ) -> int:
     """Captions every input and gives the exit code. What can be checked is checked before anything is read.
 
@@ -59,7 +60,12 @@ def run_captions(
     """
     formats = [format_named(name) for name in formats]
     inputs = expand_inputs(arguments)
-    stdout_format, show_captions = _stdout(formats, files, output_dir)
+    if any(str(path) == NO_FILE for path in files):
+        if len(files) > 1 or output_dir or formats:
+            raise UsageError(f"-o {NO_FILE} writes nothing, and another output is asked for")
+        files, stdout_format, show_captions = [], None, False
+    else:
+        stdout_format, show_captions = _stdout(formats, files, output_dir)
     outputs = Outputs(
         stdout_format=stdout_format,
         files=[path for path in files if str(path) != "-"],
@@ -81,21 +87,14 @@ def run_captions(
         display.note(
             f"the {opened.name} engine describes what it sees; it does not follow a prompt or question"
         )
-    work = _caption_and_close(inputs, plan, timeouts, opened, config, outputs, display)
-    return run_until_signalled(work).exit_code
+    work = caption_inputs(inputs, plan, opened, config, outputs, display, timeouts, skip_similar=skip_similar)
+    return run_until_signalled(_closing(work, outputs, opened)).exit_code
 
 
-async def _caption_and_close(
-    inputs: Sequence[Input],
-    plan: SamplingPlan,
-    timeouts: Timeouts,
-    engine: Engine,
-    config: SessionConfig,
-    outputs: Outputs,
-    display: Display,
-) -> Tally:
+async def _closing(work: Coroutine[None, None, Tally], outputs: Outputs, engine: Engine) -> Tally:
+    """What `work` gives; the outputs and the engine are closed after it."""
     try:
-        return await caption_inputs(inputs, plan, engine, config, outputs, display, timeouts)
+        return await work
     finally:
         outputs.close()
         await engine.close()

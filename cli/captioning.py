@@ -12,8 +12,9 @@ from cli.output.text import clock
 from cli.tally import Tally
 from cli.video.inputs import unique_stems
 from cli.video.timeouts import DEFAULT_TIMEOUTS
-from protocol.errors import EngineFailure, FrameRefused, InputError
+from protocol.errors import Conflict, EngineFailure, FrameRefused, InputError, NotFound, SessionError
 from protocol.frame import Frame
+from protocol.similarity import SimilarityFilter
 from protocol.source import Damage, Ended
 
 if TYPE_CHECKING:
@@ -37,10 +38,13 @@ async def caption_inputs(
     outputs: Outputs,
     display: Display,
     timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    *,
+    skip_similar: float | None = None,
 ) -> Tally:
     """Captions each input in a session of its own; one that fails is reported and the rest go on.
 
-    A server is asked whether it can answer before any input is opened.
+    A server is asked whether it can answer before any input is opened. Frames as similar as `skip_similar`
+    to the last one captioned are left out; None leaves out none.
 
     Raises:
         OutputError: captions can no longer be written.
@@ -65,7 +69,8 @@ async def caption_inputs(
             async with session:
                 sinks = outputs.open_for(stem)
                 display.begin(source, number)
-                outcome = await caption_source(source, session, engine.name, sinks, display)
+                similar = None if skip_similar is None else SimilarityFilter(skip_similar)
+                outcome = await caption_source(source, session, engine.name, sinks, display, similar)
         except InputError as error:
             display.failed(str(error))
             tally.failed += 1
@@ -94,15 +99,20 @@ class Outcome:
 
 
 async def caption_source(
-    source: Source, session: Session, engine_name: str, sinks: SourceOutputs, display: Display
+    source: Source,
+    session: Session,
+    engine_name: str,
+    sinks: SourceOutputs,
+    display: Display,
+    similar: SimilarityFilter | None = None,
 ) -> Outcome:
-    """Captions every frame of `source` and gives how it went.
+    """Captions the frames of `source` that `similar` keeps, and gives how it went.
 
     Whatever ends it, the captions so far are written out and the outputs of this source are finished.
 
     Raises:
         InputError: the source cannot be read, or not any further, or no frame of it is asked for.
-        EngineFailure: no frame was answered.
+        EngineFailure: the engine failed, or no frame was answered.
         SessionError: the session is of no further use.
         EngineError: the engine is gone, or the session with a server is.
         OutputError: captions can no longer be written.
@@ -110,9 +120,10 @@ async def caption_source(
     ended: Ended | None = None
     captions = _Captions(source, session, engine_name)
     try:
-        async for event in _prepared(source, session):
+        async for event, skipped in _prepared(source, session, similar):
+            display.skipped(skipped)
             if isinstance(event, Frame):
-                record = await captions.of(event)
+                record = await captions.of(event, skipped)
                 if isinstance(record, CaptionRecord):
                     display.caption(record)
                     sinks.write(record)
@@ -137,23 +148,35 @@ async def caption_source(
     return Outcome(ended, captions.refused)
 
 
-async def _prepared(source: Source, session: Session) -> AsyncIterator[Event]:
-    """The events of `source`; while one is answered, the next is read and the session prepares for it.
+async def _prepared(
+    source: Source, session: Session, similar: SimilarityFilter | None
+) -> AsyncIterator[tuple[Event, int]]:
+    """The events of `source` but for frames that are too similar: their number comes with the next frame.
 
-    A live source is not read ahead of: its next frame is the newest there is when its turn comes.
+    While one is answered, the next is read and the session prepares for it. A live source is not read ahead
+    of: its next frame is the newest there is when its turn comes.
     """
     events = source.events()
-    if source.live:
+    skipped = 0
+
+    async def read() -> tuple[Event, int] | None:
+        nonlocal skipped
         async for event in events:
-            yield event
+            if isinstance(event, Frame) and similar and not await asyncio.to_thread(similar.keeps, event):
+                skipped += 1
+                continue
+            before = 0
+            if isinstance(event, (Frame, Ended)):
+                before, skipped = skipped, 0
+            if isinstance(event, Frame):
+                await session.prepare(event)
+            return event, before
+        return None
+
+    if source.live:
+        while (following := await read()) is not None:
+            yield following
         return
-
-    async def read() -> Event | None:
-        event = await anext(events, None)
-        if isinstance(event, Frame):
-            await session.prepare(event)
-        return event
-
     upcoming = asyncio.create_task(read())
     try:
         while (following := await upcoming) is not None:
@@ -180,19 +203,18 @@ class _Captions:
         self._engine_name = engine_name
         self._session_id = session.created.session_id  # of the last caption
 
-    async def of(self, frame: Frame) -> CaptionRecord | ErrorRecord:
+    async def of(self, frame: Frame, skipped: int) -> CaptionRecord | ErrorRecord:
+        """The record of `frame`, before which so many were left out."""
         submitted = perf_counter()
         try:
             reply = await self._session.caption(frame)
         except FrameRefused as error:
-            self.refused += 1
-            return ErrorRecord.of(
-                frame,
-                error,
-                source=self._source.name,
-                engine=self._engine_name,
-                created=self._session.created,
-            )
+            return self._refusal(frame, error, skipped)
+        except (Conflict, NotFound, EngineFailure):
+            raise
+        except SessionError as error:  # of this frame only: the session goes on
+            refused = FrameRefused(error.message, code=error.code, hint=error.hint)
+            return self._refusal(frame, refused, skipped)
         round_trip_s = perf_counter() - submitted
         created = self._session.created
         record = CaptionRecord.of(
@@ -203,9 +225,21 @@ class _Captions:
             engine=self._engine_name,
             created=created,
             history_lost=created.session_id != self._session_id,
+            skipped_similar=skipped,
             size=self._session.shown_size(frame),
             round_trip_s=round_trip_s,
         )
         self._session_id = created.session_id
         self.answered += 1
         return record
+
+    def _refusal(self, frame: Frame, error: FrameRefused, skipped: int) -> ErrorRecord:
+        self.refused += 1
+        return ErrorRecord.of(
+            frame,
+            error,
+            source=self._source.name,
+            engine=self._engine_name,
+            created=self._session.created,
+            skipped_similar=skipped,
+        )

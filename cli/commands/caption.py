@@ -38,6 +38,7 @@ from cli.engine_options import (
 )
 from cli.options import (
     OUTPUT_PANEL,
+    SAMPLING_PANEL,
     Debug,
     End,
     EveryFrame,
@@ -87,6 +88,19 @@ def caption_command(
     every_frame: EveryFrame = False,
     keyframes: Keyframes = False,
     loop: Loop = False,
+    skip_similar: Annotated[
+        float | None,
+        typer.Option(
+            "--skip-similar",
+            min=0.0,
+            max=1.0,
+            metavar="T",
+            help="Leave out frames that look like the last one captioned: of similarity T (0 to 1) or more. "
+            "0.95 drops what hardly moves, 1 only repeats.",
+            rich_help_panel=SAMPLING_PANEL,
+            show_default=False,
+        ),
+    ] = None,
     open_timeout: OpenTimeout = OPEN_TIMEOUT_S,
     read_timeout: ReadTimeout = READ_TIMEOUT_S,
     format_names: Annotated[
@@ -107,7 +121,8 @@ def caption_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write here, in the format of the suffix (.txt .jsonl .srt .vtt .csv .tsv). Repeatable.",
+            help="Write here, in the format of the suffix (.txt .jsonl .srt .vtt .csv .tsv). Repeatable. "
+            "'none' writes nothing, for measuring.",
             rich_help_panel=OUTPUT_PANEL,
             show_default=False,
         ),
@@ -260,5 +275,6 @@ def caption_command(
         every=every,
         quiet=quiet,
         timeouts=Timeouts(open_timeout, read_timeout),
+        skip_similar=skip_similar,
         instructed=bool(prompt or question),
     )

@@ -39,7 +39,11 @@ class CaptionRecord(BaseModel):
     model: str = Field(description="Name of the model behind it.")
     session_id: str = Field(description="The session that answered; its history ends with it.")
     history_lost: bool = Field(
-        description="Whether this is the first caption of a session that follows a lost one (--reconnect)."
+        description="Whether this is the first caption of a session that knows nothing of the captions "
+        "before it (--reconnect, --resume)."
+    )
+    skipped_similar: int = Field(
+        ge=0, description="Frames left out before this one since they show nothing new (--skip-similar)."
     )
     width: int = Field(ge=1, description="Width of the picture the engine was shown, in pixels.")
     height: int = Field(ge=1, description="Height of the picture the engine was shown, in pixels.")
@@ -58,6 +62,7 @@ class CaptionRecord(BaseModel):
         engine: str,
         created: Created,
         history_lost: bool,
+        skipped_similar: int = 0,
         size: tuple[int, int],
         round_trip_s: float,
     ) -> CaptionRecord:
@@ -86,6 +91,7 @@ class CaptionRecord(BaseModel):
             model=valid_unicode(created.model),
             session_id=valid_unicode(created.session_id),
             history_lost=history_lost,
+            skipped_similar=skipped_similar,
             width=size[0],
             height=size[1],
             captured_at=frame.captured_at,
@@ -97,26 +103,36 @@ class CaptionRecord(BaseModel):
 
 
 class ErrorRecord(BaseModel):
-    """A frame that a server did not answer; the run went on after it."""
+    """A frame that was not answered; the run went on after it."""
 
     model_config = ConfigDict(frozen=True, title="stream error record")
 
     type: Literal["error"] = Field("error", description="Kind of record.")
     source: str = Field(description="The input as it was given; credentials in URLs are masked.")
     pts_s: float | None = Field(description="The frame's time in seconds from the start of the video.")
-    code: int | None = Field(description="The server's code for what was wrong, where it gave one.")
+    code: int | None = Field(description="The protocol's code for what was wrong, if there is one.")
     message: str = Field(description="What was wrong, in one line.")
     session_lost: bool = Field(description="Whether it ended the session, so that another follows.")
     engine: str = Field(description="Name of the engine.")
     model: str = Field(description="Name of the model behind it.")
     session_id: str = Field(description="The session that did not answer.")
+    skipped_similar: int = Field(
+        ge=0, description="Frames left out before this one since they show nothing new (--skip-similar)."
+    )
     captured_at: AwareDatetime | None = Field(
         description="When the picture was taken, in UTC: the file's recording time plus `pts_s`."
     )
 
     @classmethod
     def of(
-        cls, frame: Frame, error: FrameRefused, *, source: str, engine: str, created: Created
+        cls,
+        frame: Frame,
+        error: FrameRefused,
+        *,
+        source: str,
+        engine: str,
+        created: Created,
+        skipped_similar: int = 0,
     ) -> ErrorRecord:
         """The record of what became of `frame` in the session `created`."""
         return cls(
@@ -128,6 +144,7 @@ class ErrorRecord(BaseModel):
             engine=engine,
             model=valid_unicode(created.model),
             session_id=valid_unicode(created.session_id),
+            skipped_similar=skipped_similar,
             captured_at=frame.captured_at,
         )
 

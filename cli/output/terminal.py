@@ -63,6 +63,7 @@ class Display:
         self._source: Source | None = None
         self._started = 0.0
         self._frames = 0
+        self._skipped = 0
         self._damage_shown = False
         self._refusals: set[str] = set()
         self._refused = 0
@@ -78,7 +79,7 @@ class Display:
     def begin(self, source: Source, number: int = 1) -> None:
         """`source`, the input of that number, is about to be read."""
         self._stop_status()
-        self._source, self._frames, self._damage_shown = source, 0, False
+        self._source, self._frames, self._skipped, self._damage_shown = source, 0, 0, False
         self._refusals, self._refused = set(), 0
         self._started = perf_counter()
         if self._input_count > 1 and (self._summary or self._show_captions):
@@ -110,6 +111,10 @@ class Display:
             self._progress.update(
                 task.id, completed=position_s, position_s=position_s, frames=self._frame_count()
             )
+
+    def skipped(self, frames: int) -> None:
+        """So many frames were left out since they show nothing new."""
+        self._skipped += frames
 
     def damage(self, source_name: str, event: Damage) -> None:
         """Something was unreadable. The first time is told at once, the count when the source has ended."""
@@ -177,6 +182,8 @@ class Display:
             text = f"{captions} from {name} in {elapsed_s:.1f} s"
             if ended.end_s > 0:
                 text += f", {ended.end_s / elapsed_s:.1f} × real time"
+        if self._skipped:
+            text += f", {self._skipped} similar frames left out"
         if files:
             text += f"; wrote {', '.join(files)}"
         self._tell(Text(one_line(text), style="dim"))
@@ -190,7 +197,7 @@ class Display:
         expected = self._source.expected_frames if self._source else None
         if expected is None:
             return _count(self._frames)
-        return f"{_count(self._frames)}, {max(0, expected - self._frames)} left"
+        return f"{_count(self._frames)}, {max(0, expected - self._frames - self._skipped)} left"
 
     def _columns(self, duration_s: float | None) -> list[ProgressColumn]:
         """As much of the bar as fits on one line of this terminal."""

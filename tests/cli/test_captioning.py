@@ -3,8 +3,9 @@
 import asyncio
 import json
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -13,7 +14,16 @@ from cli.output.outputs import Outputs
 from cli.output.terminal import Display
 from cli.tally import Tally
 from cli.video.sampling import SamplingPlan
-from protocol.errors import EngineFailure, FrameRefused, OutputError, SessionLost, Unavailable
+from protocol.errors import (
+    Conflict,
+    EngineFailure,
+    FrameRefused,
+    FrameTooLarge,
+    InvalidRequest,
+    OutputError,
+    SessionLost,
+    Unavailable,
+)
 from protocol.frame import Frame
 from protocol.messages import FrameReply, SessionConfig
 from tests.fake_engine import FakeEngine, FakeSession
@@ -22,13 +32,24 @@ SAMPLE = str(Path(__file__).parents[2] / "samples" / "tour.mp4")
 CONFIG = SessionConfig(system_prompt="Describe.", fps=5)
 
 
-async def caption(engine: FakeEngine, path: Path, *inputs: str, max_frames: int | None = 4) -> Tally:
+async def caption(
+    engine: FakeEngine,
+    path: Path,
+    *inputs: str,
+    max_frames: int | None = 4,
+    skip_similar: float | None = None,
+) -> Tally:
     outputs = Outputs(files=[path], inputs=inputs)
     plan = SamplingPlan.of(fps=5, max_frames=max_frames)
+    display = Display(show_captions=False)
     try:
-        return await caption_inputs(inputs, plan, engine, CONFIG, outputs, Display(show_captions=False))
+        return await caption_inputs(inputs, plan, engine, CONFIG, outputs, display, skip_similar=skip_similar)
     finally:
         outputs.close()
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def texts(path: Path) -> list[str]:
@@ -128,13 +149,54 @@ async def test_a_frame_that_is_not_answered_is_recorded_and_the_run_goes_on(
     engine = FakeEngine(failures={1: refused, 2: refused})
     path = tmp_path / "o.jsonl"
     assert await caption(engine, path, SAMPLE) == Tally(done=1, incomplete=1)
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [line["type"] for line in lines] == ["caption", "error", "error", "caption"]
-    assert [line["pts_s"] for line in lines] == [0, 0.2, 0.4, 0.6]
-    assert [line["frame_index"] for line in lines if line["type"] == "caption"] == [0, 1]
+    said = lines(path)
+    assert [line["type"] for line in said] == ["caption", "error", "error", "caption"]
+    assert [line["pts_s"] for line in said] == [0, 0.2, 0.4, 0.6]
+    assert [line["frame_index"] for line in said if line["type"] == "caption"] == [0, 1]
     told = capsys.readouterr().err.replace("\n", " ")
     assert told.count("not answered (413): too large; going on") == 1
     assert "2 frames were not answered" in told
+
+
+@pytest.mark.parametrize("error", [FrameTooLarge("too large"), InvalidRequest("damaged", hint="repair it")])
+async def test_a_frame_that_an_engine_here_refuses_is_recorded_too(
+    error: FrameTooLarge | InvalidRequest, tmp_path: Path
+) -> None:
+    path = tmp_path / "o.jsonl"
+    assert await caption(FakeEngine(failures={1: error}), path, SAMPLE) == Tally(done=1, incomplete=1)
+    refused = lines(path)[1]
+    assert [line["type"] for line in lines(path)] == ["caption", "error", "caption", "caption"]
+    assert (refused["pts_s"], refused["code"], refused["message"]) == (0.2, error.code, str(error))
+    assert not refused["session_lost"]
+
+
+async def test_a_session_of_no_further_use_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(Conflict):
+        await caption(FakeEngine(failures={1: Conflict("dead")}), tmp_path / "o.jsonl", SAMPLE)
+    assert texts(tmp_path / "o.jsonl") == ["frame 0 at 0.0"]
+
+
+async def test_similar_frames_are_left_out_and_counted_with_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "o.jsonl"
+    await caption(FakeEngine(), path, SAMPLE, max_frames=None)
+    pictures = len(lines(path))
+    await caption(FakeEngine(), tmp_path / "s.jsonl", SAMPLE, max_frames=None, skip_similar=0.9)
+    kept = lines(tmp_path / "s.jsonl")
+    assert kept[0]["pts_s"] == 0
+    assert [line["frame_index"] for line in kept] == list(range(len(kept)))
+    assert 3 < len(kept) < pictures / 2  # four pictures, the camera moving slowly over each
+    times = [line["pts_s"] for line in lines(path)]
+    places = [times.index(line["pts_s"]) for line in kept]
+    skipped = [after - before - 1 for before, after in pairwise([-1, *places])]
+    assert [line["skipped_similar"] for line in kept] == skipped
+
+
+async def test_frames_left_out_before_a_refused_one_are_counted_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "o.jsonl"
+    engine = FakeEngine(failures={1: FrameRefused("no")})
+    await caption(engine, path, SAMPLE, max_frames=None, skip_similar=0.9)
+    assert lines(path)[1]["type"] == "error"
+    assert lines(path)[1]["skipped_similar"] > 0
 
 
 async def test_formats_without_a_place_for_errors_leave_them_out(tmp_path: Path) -> None:
@@ -173,9 +235,8 @@ async def test_the_first_caption_of_a_session_that_follows_a_lost_one_says_so(tm
 
     path = tmp_path / "o.jsonl"
     await caption(FollowedEngine(), path, SAMPLE)
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [line["session_id"] for line in lines] == ["fake-0", "fake-0", "next", "next"]
-    assert [line["history_lost"] for line in lines] == [False, False, True, False]
+    assert [line["session_id"] for line in lines(path)] == ["fake-0", "fake-0", "next", "next"]
+    assert [line["history_lost"] for line in lines(path)] == [False, False, True, False]
 
 
 async def test_an_engine_is_checked_before_an_input_is_opened(

@@ -269,6 +269,8 @@ def test_told_to_stop_every_output_is_valid(number: signal.Signals, status: int,
         (["--engine", "gpt"], "choose from auto, lite, vllm"),
         (["--engine", "lite", "--model", "some/model"], "--model some/model"),
         (["--max-tokens", "0"], "--max-tokens: Input should be greater than or equal to 1 (got 0)"),
+        (["--skip-similar", "1.5"], "--skip-similar"),
+        (["-o", "none", "-o", "a.srt"], "-o none writes nothing, and another output is asked for"),
         (["--top-p", "2"], "--top-p: "),
         (["--max-session-tokens", "10"], "--max-session-tokens: "),
         (["--eviction-policy", "fifo"], "sliding_window"),
@@ -364,6 +366,29 @@ def test_ctrl_c_on_a_terminal_leaves_it_usable() -> None:
     assert "stopped after" in plain(shown)
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")  # the cursor is back
     assert "Traceback" not in shown
+
+
+def test_no_output_at_all(tmp_path: Path) -> None:
+    done = stream("caption", SAMPLE, *SHORT, "-o", "none", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not list(tmp_path.iterdir())
+    status, shown = on_terminal("caption", SAMPLE, *SHORT, "-o", "none")
+    assert status == 0
+    assert not re.findall(r"00:\d\d\.000  [A-Z]", plain(shown))
+    assert "3 captions from" in plain(shown)
+
+
+def test_similar_frames_left_out_are_told_on_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    status, shown = on_terminal("caption", SAMPLE, "--fps", "2", "--skip-similar", "0.9", "-o", str(path))
+    assert status == 0
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    assert 3 < len(rows) < 20
+    skipped = sum(int(row["skipped_similar"]) for row in rows)
+    told = re.search(r"(\d+) captions from .*, (\d+) similar frames left out", plain(shown))
+    assert told
+    assert (int(told[1]), int(told[1]) + int(told[2])) == (len(rows), 30)
+    assert 0 < skipped <= int(told[2])  # those after the last caption are in no record
 
 
 def test_a_module_that_hides_ours_is_named(tmp_path: Path) -> None:

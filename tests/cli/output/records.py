@@ -30,6 +30,7 @@ def record(pts_s: float | None, text: str, *, source: str = "clip.mp4", **change
         "model": "lite-1",
         "session_id": "sess-1",
         "history_lost": False,
+        "skipped_similar": 0,
         "width": 640,
         "height": 360,
         "captured_at": None if pts_s is None else RECORDED_AT + timedelta(seconds=pts_s),

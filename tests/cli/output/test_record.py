@@ -31,6 +31,7 @@ def test_a_record_says_what_was_said_of_which_frame() -> None:
         engine="lite",
         created=CREATED,
         history_lost=False,
+        skipped_similar=3,
         size=(640, 360),
         round_trip_s=0.2,
     )
@@ -55,6 +56,7 @@ def test_a_record_says_what_was_said_of_which_frame() -> None:
         "model": "m",
         "session_id": "s",
         "history_lost": False,
+        "skipped_similar": 3,
         "width": 640,
         "height": 360,
         "captured_at": "2024-01-02T03:04:05Z",
@@ -77,6 +79,7 @@ def test_the_record_of_an_error_says_which_frame_got_no_caption() -> None:
         "engine": "nim",
         "model": "m",
         "session_id": "s",
+        "skipped_similar": 0,
         "captured_at": None,
     }
     jsonschema.validate(line, json_schema(), format_checker=jsonschema.FormatChecker())
