@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from cli.video.timecode import MAX_SECONDS
+
 _DEFAULT_DURATION = Fraction(1, 25)
 BELIEVABLE_FPS = 240
 """A file that claims more frames a second than this has not counted them."""
@@ -12,7 +14,8 @@ BELIEVABLE_FPS = 240
 class FrameClock:
     """Places frames, given in the order they are shown, on a time line that only goes forward.
 
-    A timestamp that is missing, or not after the frame before, becomes that frame's time plus its duration.
+    A timestamp that is missing, not after the frame before, or ten years away, becomes that frame's time plus
+    its duration.
     Where presentation times have been wrong more often than decoding times, the latter are taken (as FFmpeg's
     players do), which is right for AVI, whose index knows only those.
 
@@ -40,6 +43,8 @@ class FrameClock:
         """Time from zero and duration of the next frame, in seconds, from what its container says of it."""
         stamp = self._best_stamp(pts, dts)
         time = None if stamp is None else stamp - self._zero
+        if time is not None and abs(time - (self._last or 0)) > MAX_SECONDS:
+            time = None
         if self._last is None:
             self.anchored = time is not None
             time = Fraction(0) if time is None else time

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 _MAX_THREADS = 8
-MAX_CODED_PIXELS = 8192 * 8192
+_MAX_CODED_PIXELS = 8192 * 8192
 """The largest picture that is decoded: a header that lies could ask for 2 GB a frame, several times."""
 _B_FRAMES_ARE_REFERRED_TO_BY_NOTHING = frozenset(("mpeg1video", "mpeg2video"))
 _HAS_STATE = frozenset(("rawvideo",))
@@ -32,7 +32,7 @@ def decoder_for(stream: VideoStream) -> VideoCodecContext:
             extradata = decoder.extradata
             decoder = cast("VideoCodecContext", av.CodecContext.create(name, "r"))
             decoder.extradata = extradata
-    decoder.options = {"max_pixels": str(MAX_CODED_PIXELS)}
+    decoder.options = {"max_pixels": str(_MAX_CODED_PIXELS)}
     decoder.thread_type = "AUTO"
     decoder.thread_count = min(_MAX_THREADS, max(2, os.cpu_count() or 2))
     return decoder

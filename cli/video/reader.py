@@ -14,7 +14,6 @@ import av
 
 from cli.video.clock import FrameClock
 from cli.video.container import OpenInput
-from cli.video.decoder import MAX_CODED_PIXELS
 from cli.video.info import VideoInfo, describe
 from cli.video.inputs import is_url
 from cli.video.keyframe_index import KeyframeIndex
@@ -243,11 +242,6 @@ class Reader:
         if first is not None:
             self._first = first.pts
             return describe(self._opened.container, self._opened.stream, first.picture)
-        decoder = self._opened.stream.codec_context
-        if decoder.width * decoder.height > MAX_CODED_PIXELS:
-            raise InputError(
-                f"{self.name}: says its pictures are {decoder.width}x{decoder.height}: too large"
-            )
         failed = f" (damaged packets: {self.damaged})" if self.damaged else ""
         raise InputError(f"{self.name}: no picture in it can be decoded{failed}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cli.video.reader import Passed
@@ -11,12 +12,14 @@ from protocol.source import Damage, Ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from fractions import Fraction
 
     from cli.video.reader import Decoded, Reader
     from cli.video.sampling import SamplingPlan
 
 log = logging.getLogger(__name__)
+
+_SHORTEST_PASS_S = Fraction(1, 500)
+"""A shorter video would be read over and over again, up to millions of times, to fill the time asked for."""
 
 
 def sampled(reader: Reader, plan: SamplingPlan) -> Iterator[Decoded | Damage | Ended]:
@@ -45,10 +48,10 @@ def sampled(reader: Reader, plan: SamplingPlan) -> Iterator[Decoded | Damage | E
 
 
 def _passes(plan: SamplingPlan, reader: Reader, *, sparse: bool) -> Iterator[Decoded | Passed | Damage]:
-    """What `reader` reads; with `plan.loop` again and again, until a pass has no picture in it."""
+    """What `reader` reads; with `plan.loop` again and again, unless a pass takes next to no time."""
     yield from reader.wanted_frames(plan) if sparse else reader.frames()
-    ended = None
-    while plan.loop and reader.end != ended:
+    ended = -_SHORTEST_PASS_S
+    while plan.loop and reader.end - ended >= _SHORTEST_PASS_S:
         ended = reader.end
         reader.rewind()
         yield from reader.wanted_frames(plan) if sparse else reader.frames()

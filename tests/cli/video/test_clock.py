@@ -80,3 +80,9 @@ def test_time_only_goes_forward(
     placed = [clock.place(*frame) for frame in frames]
     assert all(duration > 0 for _, duration in placed)
     assert all(a < b for (a, _), (b, _) in pairwise(placed))
+
+
+def test_a_time_years_away_is_not_believed() -> None:
+    assert place([0, 10**12, 2]) == [0, STEP, 2]
+    assert place([10**12, 1]) == [0, 1]
+    assert place([0, 86_400 * 30]) == [0, 86_400 * 30]  # a camera that woke up a month later

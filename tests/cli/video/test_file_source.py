@@ -123,6 +123,13 @@ async def test_a_loop_goes_on_until_its_limit(
     assert events[-1].end_s == pytest.approx(end_s)
 
 
+async def test_a_video_of_no_length_is_not_looped_for_ever(tmp_path: Path) -> None:
+    path = make_clip(tmp_path / "clip.ivf", steady(9), codec="libvpx")
+    data = path.read_bytes()
+    path.write_bytes(data[:18] + b"\xff\xff" + data[20:])  # billions of frames a second
+    assert len(shown(await events_of(path, SamplingPlan(max_frames=20, loop=True)))) < 20
+
+
 async def test_a_looped_picture_was_taken_when_it_was(tmp_path: Path) -> None:
     path = make_clip(tmp_path / "a.mkv", steady(50), metadata={"creation_time": "2024-05-06T07:08:09Z"})
     events = await events_of(path, SamplingPlan(max_frames=3, loop=True))

@@ -1,4 +1,5 @@
 import resource
+import struct
 import threading
 from fractions import Fraction
 from itertools import pairwise
@@ -168,3 +169,29 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
             pages.append(int(statistics.read_text().split()[1]))
     reader.close()
     assert (pages[1] - pages[0]) * resource.getpagesize() < 20_000_000
+
+
+def test_a_stream_that_turns_up_late_harms_nothing(tmp_path: Path) -> None:
+    silent = make_clip(tmp_path / "silent.flv", steady(25), codec="flv").read_bytes()
+    sounding = make_clip(tmp_path / "sounding.flv", steady(25), codec="flv", audio_s=1.0).read_bytes()
+    size = 6_000_000  # more than FFmpeg looks through as it opens a file
+    filler = struct.pack(">I7x", 0x12 << 24 | size) + bytes(size) + struct.pack(">I", size + 11)
+    path = tmp_path / "late.flv"
+    path.write_bytes(silent + filler + sounding[13:])
+    reader = Reader(str(path))
+    assert "audio" not in " ".join(reader.info.streams)
+    assert len(list(reader.frames())) == 50
+    assert reader.damaged == 0
+    reader.close()
+
+
+def test_pictures_of_an_absurd_size_are_refused(tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "clip.avi", steady(3), codec="mjpeg", pixel_format="yuvj420p").read_bytes()
+    path = tmp_path / "huge.avi"
+    path.write_bytes(clip.replace(struct.pack(">HH", 64, 128), struct.pack(">HH", 9000, 9000)))
+    with pytest.raises(InputError, match=r"no picture in it can be decoded \(damaged packets: 3\)"):
+        Reader(str(path))
+    raw = make_clip(tmp_path / "raw.avi", steady(3), codec="rawvideo", pixel_format="yuv420p").read_bytes()
+    path.write_bytes(raw.replace(struct.pack("<II", 128, 64), struct.pack("<II", 9000, 9000)))
+    with pytest.raises(InputError, match=r"no picture in it can be decoded"):
+        Reader(str(path))
