@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from cli.video.file_source import FileSource
     from cli.video.sampling import SamplingPlan
+    from cli.video.survey import Survey
+
+SCAN_S = 3.0
 
 
 def probe_command(
@@ -40,6 +43,16 @@ def probe_command(
     max_frames: MaxFrames = None,
     every_frame: EveryFrame = False,
     keyframes: Keyframes = False,
+    scan: Annotated[
+        float,
+        typer.Option(
+            "--scan",
+            min=0.0,
+            metavar="SECONDS",
+            help="Read on for at most so long, looking for damage, gaps and a missing end; "
+            "0 believes the header.",
+        ),
+    ] = SCAN_S,
     open_timeout: OpenTimeout = OPEN_TIMEOUT_S,
     read_timeout: ReadTimeout = READ_TIMEOUT_S,
     debug: Debug = False,
@@ -66,7 +79,7 @@ def probe_command(
     )
     sources = expand_inputs(inputs)
     failed = run_until_signalled(
-        _probe_inputs(sources, plan, Timeouts(open_timeout, read_timeout), as_json=as_json)
+        _probe_inputs(sources, plan, Timeouts(open_timeout, read_timeout), scan, as_json=as_json)
     )
     if failed == len(sources):
         return EXIT_FAILED
@@ -74,28 +87,41 @@ def probe_command(
 
 
 async def _probe_inputs(
-    inputs: Sequence[str], plan: SamplingPlan, timeouts: Timeouts, *, as_json: bool
+    inputs: Sequence[str], plan: SamplingPlan, timeouts: Timeouts, scan_s: float, *, as_json: bool
 ) -> int:
     """Prints what each input is; how many could not be read."""
     from cli.main import print_error
-    from cli.video.file_source import open_source
+    from cli.video.file_source import opened
+    from cli.video.survey import SurveyedSource
     from protocol.redaction import mask_credentials
 
     failed = 0
     for given in inputs:
+        found, broke_off = None, ""
         try:
-            source = await open_source(given, plan, timeouts)
+            source = await opened(SurveyedSource(given, plan, timeouts, scan_s))
         except InputError as error:
             failed += 1
             print_error(str(error))
             if as_json:
                 _print_json({"source": mask_credentials(given), "error": str(error)})
             continue
-        await source.close()
+        try:
+            found = await source.survey() if scan_s else None
+        except InputError as error:  # what the header told is worth showing all the same
+            failed += 1
+            broke_off = str(error)
+            print_error(broke_off)
+        finally:
+            await source.close()
+        oddities = [*source.info.oddities, *(found.oddities(source.info) if found else ())]
         if as_json:
-            _print_json({"source": source.name, **source.info.to_json(), "sampling": _sampling(source, plan)})
+            line = {"source": source.name, **source.info.to_json(), "oddities": oddities}
+            line["scan"] = found.to_json() if found else None
+            line["sampling"] = _sampling(source, plan)
+            _print_json({**line, "error": broke_off} if broke_off else line)
         else:
-            _print_text(source, plan)
+            _print_text(source, plan, found, oddities)
     return failed
 
 
@@ -120,7 +146,9 @@ def _print_json(line: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def _print_text(source: FileSource, plan: SamplingPlan) -> None:
+def _print_text(
+    source: FileSource, plan: SamplingPlan, found: Survey | None, oddities: Sequence[str]
+) -> None:
     from cli.clean import one_line
     from cli.video.timecode import format_timecode
 
@@ -128,6 +156,7 @@ def _print_text(source: FileSource, plan: SamplingPlan) -> None:
     rate = f", {float(info.rate):.4g} frames a second on average" if info.rate else ""
     count = f", {info.frame_count} frames" if info.frame_count else ""
     length = "unknown" if info.duration_s is None else format_timecode(info.duration_s)
+    light = f", graded to {info.peak_nits:g} nits" if info.peak_nits else ""
     rows = [
         ("video", f"{info.codec}, {_size(info.size)} {info.pixel_format}{rate}"),
         ("length", f"{length}{count}"),
@@ -136,13 +165,18 @@ def _print_text(source: FileSource, plan: SamplingPlan) -> None:
             "colour",
             f"matrix {info.matrix}{' (assumed)' if info.matrix_assumed else ''}, "
             f"{'full' if info.full_range else 'limited'} range"
-            + (f", transfer {info.transfer}" if info.transfer else ""),
+            + (f", transfer {info.transfer}" if info.transfer else "")
+            + light,
         ),
     ]
     if info.recorded_at is not None:
         rows.append(("recorded", f"{info.recorded_at:%Y-%m-%d %H:%M:%S} UTC"))
+    if found is not None:
+        reach = "to its end" if found.whole else f"as far as {format_timecode(found.end_s)}"
+        state = f"{found.frames_decoded} frames decoded, {found.damaged} packets damaged"
+        rows.append(("read", f"{reach}: {state}"))
     rows.append(("caption", _intent(source, plan)))
-    rows += [("note", oddity) for oddity in info.oddities]
+    rows += [("note", oddity) for oddity in oddities]
     lines = [one_line(source.name), *(f"  {label:<10}{one_line(value)}" for label, value in rows)]
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cli.video.inputs import is_url
 from cli.video.lookahead import Exhausted, Lookahead
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from cli.video.sampling import SamplingPlan
     from protocol.source import Event
 
+Opening = TypeVar("Opening", bound="FileSource")
+
 LOOKAHEAD_FRAMES = 4
 """Frames read ahead of the consumer: at most 4 x 12.6 MB of pixels. Full, decoding waits."""
 
@@ -38,7 +40,15 @@ async def open_source(given: Input, plan: SamplingPlan, timeouts: Timeouts = DEF
     Raises:
         InputError: it cannot be opened, not in time, or there is no picture in it.
     """
-    source = FileSource(given, plan, timeouts)
+    return await opened(FileSource(given, plan, timeouts))
+
+
+async def opened(source: Opening) -> Opening:
+    """Waits until `source` is open; closes it if that fails.
+
+    Raises:
+        InputError: it cannot be opened, not in time, or there is no picture in it.
+    """
     try:
         await source._opened()
     except BaseException:
@@ -118,6 +128,10 @@ class FileSource:
         self.duration_s = None if span is None else float(span)
         self.expected_frames = self._plan.expected_frames(self.info.duration_s, self.info.believed_rate)
 
+    def _give(self, reader: Reader) -> Iterator[Event]:
+        """What the thread gives once the video is open."""
+        return _sample(reader, self._plan)
+
     def _run(self) -> None:
         """The thread's life: opens, reads to the end or until closed, lets go."""
         ended: BaseException | None = None
@@ -125,7 +139,7 @@ class FileSource:
         try:
             reader = Reader(self._given, stopped=self._stopped, timeouts=self._timeouts)
             if self._queue.put(reader):
-                for event in _sample(reader, self._plan):
+                for event in self._give(reader):
                     if not self._queue.put(event):
                         break
         except BaseException as error:

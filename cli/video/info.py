@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from cli.video.clock import BELIEVABLE_FPS
 from cli.video.display import UPRIGHT, Orientation, believable_aspect, square_size
-from cli.video.picture import has_alpha, matrix_of, orientation_of, range_of
+from cli.video.picture import (
+    has_alpha,
+    is_known_matrix,
+    matrix_of,
+    orientation_of,
+    peak_nits_of,
+    range_of,
+)
+from cli.video.tone_map import HDR_TRANSFERS
 from protocol.frame import fit_pixels
 
 if TYPE_CHECKING:
@@ -26,7 +34,7 @@ _TRANSFERS = {
     14: "bt2020-10", 15: "bt2020-12", 16: "smpte2084", 18: "arib-std-b67",
 }  # fmt: skip
 _MATRIX_NAMES = {1: "bt709", 4: "fcc", 5: "bt601", 7: "smpte240m", 9: "bt2020"}
-_HDR = {"smpte2084": "PQ", "arib-std-b67": "HLG"}
+_UNSPECIFIED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,7 @@ class VideoInfo:
         duration_covers_all: the duration is of the whole file, so that another stream may be the longest.
         frame_count: frames the container says it has.
         matrix, full_range: how colours are converted; `matrix_assumed` when the file does not say.
+        hdr: ``PQ`` or ``HLG``; `peak_nits`: the brightest it is graded for, where the file tells that.
         recorded_at: when the recording began (UTC), where the file has a plausible time.
         streams: kind and codec of each stream.
         oddities: what is out of the ordinary, in words.
@@ -67,6 +76,8 @@ class VideoInfo:
     matrix_assumed: bool
     full_range: bool
     transfer: str | None
+    hdr: str | None
+    peak_nits: float | None
     recorded_at: datetime | None
     streams: tuple[str, ...]
     oddities: tuple[str, ...]
@@ -113,9 +124,11 @@ def describe(container: InputContainer, stream: VideoStream, picture: VideoFrame
         duration_covers_all=covers_all,
         frame_count=stream.frames or None,
         matrix=_MATRIX_NAMES[int(matrix_of(picture))],
-        matrix_assumed=picture.colorspace == 2,
+        matrix_assumed=picture.colorspace == _UNSPECIFIED,
         full_range=range_of(picture) == 2,
         transfer=_TRANSFERS.get(picture.color_trc),
+        hdr=HDR_TRANSFERS.get(picture.color_trc),
+        peak_nits=peak_nits_of(picture) if picture.color_trc in HDR_TRANSFERS else None,
         recorded_at=_recorded_at(container, stream),
         streams=tuple(_stream_words(each) for each in container.streams),
         oddities=(),
@@ -184,8 +197,10 @@ def _with_oddities(
         words.append(f"claims {float(info.rate):g} frames a second: not believed")
     if info.duration_s is None:
         words.append("declares no duration")
-    if info.transfer in _HDR:
-        words.append(f"HDR ({_HDR[info.transfer]}), tone-mapped to SDR")
+    if info.hdr:
+        words.append(f"HDR ({info.hdr}), tone-mapped to SDR")
+    if not is_known_matrix(picture):
+        words.append(f"colours coded in a way that is not known here: taken for {info.matrix}")
     if any(component.bits > 8 for component in picture.format.components):
         words.append(f"{max(component.bits for component in picture.format.components)} bits a colour")
     if has_alpha(picture) and not picture.format.has_palette:

@@ -31,6 +31,7 @@ _MATRICES = {
     9: Colorspace.BT2020,
     10: Colorspace.BT2020,
 }
+_UNSPECIFIED = 2
 _FAST_FORMATS = frozenset(("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuva420p"))
 _FULL_RANGE_FORMATS = ("yuvj",)
 
@@ -110,6 +111,11 @@ def matrix_of(picture: VideoFrame) -> Colorspace:
     if picture.color_trc in HDR_TRANSFERS:
         return Colorspace.BT2020
     return Colorspace.ITU709 if picture.height >= _HD_LINES else Colorspace.ITU601
+
+
+def is_known_matrix(picture: VideoFrame) -> bool:
+    """Whether `matrix_of` goes by what the frame says, or by what is usual where it says nothing."""
+    return picture.format.is_rgb or picture.colorspace in (*_MATRICES, _UNSPECIFIED)
 
 
 def range_of(picture: VideoFrame) -> ColorRange:

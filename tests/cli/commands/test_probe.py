@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from cli.main import run
+from cli.video.reader import Reader
+from protocol.errors import InputError
 from tests.clips import make_clip, steady
 
 
@@ -57,6 +59,35 @@ def test_other_ways_to_sample(
 ) -> None:
     assert run(["probe", str(clip), option]) == 0
     assert words in capsys.readouterr().out
+
+
+def test_what_a_scan_finds_is_shown(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make_clip(clip.parent / "uneven.mp4", [0, 40, 500, 1500])
+    assert run(["probe", str(path), "--scan", "60"]) == 0
+    text = capsys.readouterr().out
+    assert "to its end: 4 frames decoded, 0 packets damaged" in text
+    assert "variable frame rate: frames of 40 ms to 1.0 s" in text
+    assert run(["probe", str(path), "--scan", "60", "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert line["scan"]["longest_frame_s"] == 1.0
+    assert line["oddities"] == ["variable frame rate: frames of 40 ms to 1.0 s"]
+    assert run(["probe", str(path), "--scan", "0", "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["scan"], line["oddities"]) == (None, [])
+
+
+def test_what_breaks_off_is_shown_as_far_as_it_goes(
+    clip: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Reader) -> list[object]:
+        raise InputError("clip.mp4: reading broke off")
+
+    monkeypatch.setattr(Reader, "frames", broken)
+    assert run(["probe", str(clip), str(clip), "--json"]) == 1
+    captured = capsys.readouterr()
+    line = json.loads(captured.out.splitlines()[0])
+    assert (line["codec"], line["scan"], line["error"]) == ("h264", None, "clip.mp4: reading broke off")
+    assert captured.err.count("reading broke off") == 2
 
 
 def test_nothing_readable_fails(capsys: pytest.CaptureFixture[str]) -> None:
