@@ -29,9 +29,11 @@ def decoder_for(stream: VideoStream) -> VideoCodecContext:
     ):  # FFmpeg's own VP8 and VP9 decoders leave the alpha plane out
         name = {"vp8": "libvpx", "vp9": "libvpx-vp9"}.get(decoder.name, "")
         if name in av.codecs_available:
-            extradata = decoder.extradata
+            said = decoder
             decoder = cast("VideoCodecContext", av.CodecContext.create(name, "r"))
-            decoder.extradata = extradata
+            decoder.extradata = said.extradata
+            decoder.color_trc, decoder.color_primaries = said.color_trc, said.color_primaries
+            decoder.colorspace, decoder.color_range = said.colorspace, said.color_range
     decoder.options = {"max_pixels": str(_MAX_CODED_PIXELS)}
     decoder.thread_type = "AUTO"
     decoder.thread_count = min(_MAX_THREADS, max(2, os.cpu_count() or 2))
