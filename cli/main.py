@@ -26,7 +26,9 @@ def main() -> None:
     _check_siblings()
     code = run(sys.argv[1:])
     if code in (EXIT_FAILED, EXIT_INTERRUPTED):
-        _leave_at_once(code)
+        from cli.leaving import leave_at_once
+
+        leave_at_once(code)
     sys.exit(code)
 
 
@@ -63,14 +65,6 @@ def print_error(message: str, *, label: str = "error") -> None:
     with contextlib.suppress(OSError):  # stderr may be a full disk or a closed pipe
         sys.stderr.write(f"{one_line(label)}: {one_line(message)}\n")
         sys.stderr.flush()
-
-
-def _leave_at_once(code: int) -> None:
-    """Ends without waiting for threads that still load or decode; the outputs are closed already."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(code)
 
 
 def _fill_closed_streams() -> None:

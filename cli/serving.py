@@ -8,6 +8,7 @@ import ipaddress
 import socket
 import ssl
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 from cli.clean import one_line
 from cli.ending import Ending
 from cli.exit_codes import EXIT_INTERRUPTED, EXIT_OK
+from cli.leaving import leave_at_once
 from cli.main import print_error
 from cli.memory import keep_freed_memory
 from cli.server_log import show_server_log
@@ -80,7 +82,11 @@ class Serving:
         engine = self.engine.make(_say)
         keep_freed_memory()
         show_server_log(quiet=self.quiet, debug=self.debug)
-        return asyncio.run(_Run(self, engine).serve())
+        run = _Run(self, engine)
+        code = asyncio.run(run.serve())
+        if run.loading:
+            leave_at_once(code)
+        return code
 
     def settings(self) -> ServerSettings:
         """What the application is told."""
@@ -195,9 +201,16 @@ class _Run:
             serving.cancel()
             await self._host.shut_down()
             await self._engine.close()
+            if self.loading:  # in a thread that cannot be told to stop, and that asyncio.run would wait for
+                asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         if self._ending.error is not None:
             raise self._ending.error
         return EXIT_OK
+
+    @property
+    def loading(self) -> bool:
+        """Whether the engine is neither loaded nor known to be of no use."""
+        return self._readiness.served is None and self._ending.error is None
 
     async def _load(self, address: str) -> None:
         try:

@@ -149,10 +149,31 @@ def test_the_model_may_have_another_name(url):
         assert serving(FakeEngine(), served_model_name="mine").run() == EXIT_OK
 
 
-def test_it_can_be_stopped_while_the_engine_loads(url):
-    engine = SlowEngine()
+class BusyEngine(SlowEngine):
+    """Loads in a thread that hears nothing of the world until `release` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.release = threading.Event()
+
+    async def load(self) -> ServedModel:
+        self.loading.set()
+        await asyncio.to_thread(self.release.wait, 20)
+        return ServedModel("fake-1")
+
+
+@pytest.mark.parametrize("make", [SlowEngine, BusyEngine])
+def test_it_can_be_stopped_while_the_engine_loads(url, monkeypatch, make):
+    left = []
+    monkeypatch.setattr("cli.serving.leave_at_once", left.append)
+    engine = make()
     with client(lambda: engine.loading.wait(30)):
         assert serving(engine).run() == EXIT_OK
+    if isinstance(engine, BusyEngine):
+        assert not engine.release.is_set()
+        assert any(each.name.startswith("asyncio") for each in threading.enumerate())  # still loading
+        engine.release.set()
+    assert left == [EXIT_OK]
     assert engine.closed
 
 
