@@ -50,6 +50,8 @@ The envelope has room for JSON writers that spell every ``/`` as ``\\/``: one ch
 """
 MAX_CONFIG_BYTES: Final = 1024 * 1024
 """Largest JSON that opens a session: prompts and a schema, but no picture. Ours; the contract has none."""
+MAX_COUNT: Final = 2**31 - 1
+"""Most frames or tokens a configuration may name. Ours: engines count no further."""
 MAX_REGEX_LENGTH: Final = 10_000
 """Longest `guided_regex`. Ours: compiling one to check it takes up to 5 µs a character."""
 MAX_WEBSOCKET_MESSAGE_BYTES: Final = 32 * 1024 * 1024

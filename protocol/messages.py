@@ -22,6 +22,7 @@ from protocol.limits import (
     DEFAULT_REPREFILL_THRESHOLD,
     DEFAULT_TEMPERATURE,
     DEFAULT_TOP_P,
+    MAX_COUNT,
     MAX_REGEX_LENGTH,
     MIN_SESSION_TOKENS,
     UNSPECIFIED_MAX_VIDEO_SEGMENTS,
@@ -47,11 +48,11 @@ class Retention(Message):
     (`SERVER_RETENTION` for a server that was not told otherwise).
     """
 
-    max_video_segments: int = Field(UNSPECIFIED_MAX_VIDEO_SEGMENTS, ge=1)
+    max_video_segments: int = Field(UNSPECIFIED_MAX_VIDEO_SEGMENTS, ge=1, le=MAX_COUNT)
     """Most frames kept, the newest included."""
-    max_text_tokens: int | None = Field(None, ge=1)
+    max_text_tokens: int | None = Field(None, ge=1, le=MAX_COUNT)
     """Soft cap on text that is not pinned; at most `max_session_tokens`. None: no cap of its own."""
-    max_session_tokens: int = Field(DEFAULT_MAX_SESSION_TOKENS, ge=MIN_SESSION_TOKENS)
+    max_session_tokens: int = Field(DEFAULT_MAX_SESSION_TOKENS, ge=MIN_SESSION_TOKENS, le=MAX_COUNT)
     """Most prompt tokens kept in all."""
     eviction_policy: Literal["sliding_window"] = "sliding_window"
     """The one supported policy: the oldest leave first."""
@@ -75,7 +76,7 @@ SERVER_RETENTION = Retention(max_video_segments=DEFAULT_MAX_VIDEO_SEGMENTS)
 class Sampling(Message):
     """How each reply is generated. At most one `guided_*` field constrains it."""
 
-    max_tokens: int = Field(DEFAULT_MAX_TOKENS, ge=1)
+    max_tokens: int = Field(DEFAULT_MAX_TOKENS, ge=1, le=MAX_COUNT)
     """Most tokens in one reply (not in the session)."""
     temperature: float = Field(DEFAULT_TEMPERATURE, ge=0)
     """0 is greedy."""

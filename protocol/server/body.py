@@ -14,14 +14,14 @@ STALL_TIMEOUT_S: Final = 60.0
 """Longest pause within a body, so that a client that stops half-way does not hold its memory for ever."""
 
 
-async def read_body(request: Request, max_bytes: int, what: str) -> bytes:
+async def read_body(request: Request, max_bytes: int, what: str, *, hint: str = "") -> bytes:
     """The whole body, of at most `max_bytes`.
 
     One that is declared to be longer is refused before any of it is read; one of no declared length at the
     first byte too many. What still comes after that is read by nobody and kept nowhere.
 
     Args:
-        what: what the body is, for the message.
+        what: what the body is, for the message of its error; `hint` says what to do about its length.
 
     Raises:
         FrameTooLarge: it is longer.
@@ -30,7 +30,7 @@ async def read_body(request: Request, max_bytes: int, what: str) -> bytes:
     """
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > max_bytes:
-        raise _too_large(what, max_bytes, f"{int(declared):,} bytes")
+        raise _too_large(what, max_bytes, f"{int(declared):,} bytes", hint)
     body = bytearray()
     chunks = request.stream()
     while True:
@@ -42,11 +42,9 @@ async def read_body(request: Request, max_bytes: int, what: str) -> bytes:
         if chunk is None:
             return bytes(body)
         if len(body) + len(chunk) > max_bytes:
-            raise _too_large(what, max_bytes, "more")
+            raise _too_large(what, max_bytes, "more", hint)
         body += chunk
 
 
-def _too_large(what: str, max_bytes: int, got: str) -> FrameTooLarge:
-    return FrameTooLarge(
-        f"{what} may have {max_bytes:,} bytes, and has {got}", hint="resize the picture or encode it smaller"
-    )
+def _too_large(what: str, max_bytes: int, got: str, hint: str) -> FrameTooLarge:
+    return FrameTooLarge(f"{what} may have {max_bytes:,} bytes, and has {got}", hint=hint)

@@ -22,6 +22,7 @@ from protocol.wire import FrameBody, read_config, read_frame, read_object
 
 JSON: Final = "application/json"
 PICTURES: Final = ("image/jpeg", "image/png")
+SMALLER: Final = "resize the picture or encode it smaller"
 TRANSPORT: Final = "rest"
 
 
@@ -134,9 +135,9 @@ async def _read_image(request: Request, metrics: Metrics) -> bytes | str:
     """
     kind = _media_type(request)
     if kind in PICTURES:
-        body = await read_body(request, MAX_FRAME_BYTES, "the picture")
+        body = await read_body(request, MAX_FRAME_BYTES, "the picture", hint=SMALLER)
     elif kind == JSON:
-        body = await read_body(request, MAX_JSON_BODY_BYTES, "the frame's JSON")
+        body = await read_body(request, MAX_JSON_BODY_BYTES, "the frame's JSON", hint=SMALLER)
     else:
         said = f"not {kind}" if kind else "and the request does not say what it is"
         raise UnsupportedMedia(

@@ -67,6 +67,9 @@ def test_system_prompt_is_required() -> None:
     "fields",
     [
         {"max_video_segments": 0},
+        {"max_video_segments": 2**31},
+        {"max_text_tokens": 10**30, "max_session_tokens": 10**30},
+        {"max_session_tokens": 10**400},
         {"max_text_tokens": 0},
         {"max_text_tokens": 7001},
         {"max_text_tokens": 2000, "max_session_tokens": 1999},
@@ -103,6 +106,7 @@ def test_retention_takes_the_edges(fields: dict[str, object]) -> None:
     "fields",
     [
         {"max_tokens": 0},
+        {"max_tokens": 10**30},
         {"temperature": -0.1},
         {"temperature": float("inf")},
         {"top_p": 0},
