@@ -1,4 +1,4 @@
-"""The decoder of a video, and which of its packets it may leave undecoded."""
+"""The decoder of a video, and whether its packets stand each for itself."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 import av
 
-from cli.video.parameter_sets import h264_has_fields, hevc_temporal_layers
-
 if TYPE_CHECKING:
     from av.video.codeccontext import VideoCodecContext
     from av.video.stream import VideoStream
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
 _MAX_THREADS = 8
 _MAX_CODED_PIXELS = 8192 * 8192
 """The largest picture that is decoded: a header that lies could ask for 2 GB a frame, several times."""
-_B_FRAMES_ARE_REFERRED_TO_BY_NOTHING = frozenset(("mpeg1video", "mpeg2video"))
 _HAS_STATE = frozenset(("rawvideo",))
 """Called intra-only, and yet a palette may come with an earlier packet."""
 
@@ -38,21 +35,6 @@ def decoder_for(stream: VideoStream) -> VideoCodecContext:
     decoder.thread_type = "AUTO"
     decoder.thread_count = min(_MAX_THREADS, max(2, os.cpu_count() or 2))
     return decoder
-
-
-def can_skip_nonref(decoder: VideoCodecContext) -> bool:
-    """Whether `decoder` can leave out frames that nothing refers to without a trace in any other frame.
-
-    The rest either know no such frames or keep state in them. H.264 that may have fields is left alone, since
-    two packets can make one frame, and so is HEVC in temporal layers, where what is no reference in its own
-    layer may be one for the next.
-    """
-    name, extradata = decoder.codec.name, decoder.extradata or b""
-    if name == "h264":
-        return h264_has_fields(extradata) is False
-    if name == "hevc":
-        return hevc_temporal_layers(extradata) == 1
-    return name in _B_FRAMES_ARE_REFERRED_TO_BY_NOTHING
 
 
 def is_intra_only(decoder: VideoCodecContext) -> bool:

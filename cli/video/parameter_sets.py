@@ -35,7 +35,7 @@ def hevc_temporal_layers(extradata: bytes) -> int | None:
     """
     layers = None
     try:
-        units = _units(extradata) if _has_start_code(extradata) else _hvcc_units(extradata)
+        units = _units(extradata) if has_start_code(extradata) else _hvcc_units(extradata)
         for unit in units:
             if len(unit) > 2 and unit[0] >> 1 & 0x3F == _HEVC_SPS:
                 layers = max(layers or 1, (unit[2] >> 1 & 7) + 1)
@@ -44,13 +44,14 @@ def hevc_temporal_layers(extradata: bytes) -> int | None:
     return layers
 
 
-def _has_start_code(extradata: bytes) -> bool:
+def has_start_code(extradata: bytes) -> bool:
+    """Whether NAL units are told apart by start codes, in `extradata` and in packets; else by lengths."""
     return extradata.startswith((_START_CODE, b"\0" + _START_CODE))
 
 
 def _units(extradata: bytes, avcc_header: int = 0) -> Iterator[bytes]:
     """NAL units; of an AVCDecoderConfigurationRecord the sequence parameter sets, which come first."""
-    if _has_start_code(extradata):
+    if has_start_code(extradata):
         yield from extradata.split(_START_CODE)
         return
     if not extradata:

@@ -66,7 +66,6 @@ class Reader:
     Attributes:
         name: the input as the person gave it, credentials masked.
         info: what the file says of itself.
-        frames_decoded: frames decoded so far, shown or not.
         end: when the last picture read so far leaves the screen, in seconds.
     """
 
@@ -83,8 +82,8 @@ class Reader:
             InputError: it cannot be opened, or there is no picture in it.
         """
         self._stopped = stopped
-        self.frames_decoded = 0
         self.end = Fraction(0)
+        self._decoded_before = 0
         self._damaged_before = 0
         self._shift = Fraction(0)
         self._seen: deque[Decoded | Damage] = deque()
@@ -105,6 +104,11 @@ class Reader:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def frames_decoded(self) -> int:
+        """Frames decoded so far, shown or not."""
+        return self._decoded_before + (self._track.decoded if self._track else 0)
 
     @property
     def damaged(self) -> int:
@@ -180,7 +184,7 @@ class Reader:
         decoded, damaged = self.frames_decoded, self.damaged
         self._shift = self.end
         self._open()
-        self.frames_decoded, self._damaged_before = decoded, damaged
+        self._decoded_before, self._damaged_before = decoded, damaged
 
     def reread(self) -> None:
         """Goes back to the very beginning, as if nothing had been read.
@@ -229,7 +233,7 @@ class Reader:
 
     def _restart(self) -> None:
         """Counts from here on: at the beginning, or after a seek."""
-        self.frames_decoded = 0
+        self._decoded_before = self._opened.decoded = 0
         self._damaged_before = self._opened.damaged = 0
         self._seen.clear()
         stream = self._opened.stream
@@ -273,7 +277,7 @@ class Reader:
     def _reached_keyframe(self, start: Fraction) -> bool:
         for event in self._events:
             if isinstance(event, Decoded) and event.keyframe:
-                self.frames_decoded, self._opened.damaged = 1, 0
+                self._opened.decoded, self._opened.damaged = 1, 0
                 self._seen.append(event)
                 return event.pts <= start and self._clock.anchored
         return False
@@ -319,7 +323,6 @@ class Reader:
         pts = None if picture.pts is None or (track.only_dts and dts is not None) else picture.pts * base
         time, duration = self._clock.place(pts, dts, picture.duration * base if picture.duration else None)
         time += self._shift
-        self.frames_decoded += 1
         self.end = time + duration
         return Decoded(picture, time, duration, picture.key_frame, self._shift)
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import av
 
-from cli.video.decoder import can_skip_nonref, is_intra_only
+from cli.video.decoder import is_intra_only
+from cli.video.nonref import nonref_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,9 +57,9 @@ class SparseDecoding:
         self._track = track
         self._wanted = wanted
         self._index = index if wanted.has_ticks else None
-        self._skips_nonref = can_skip_nonref(track.decoder)
-        self._may_have_fields = track.decoder.codec.name == "h264"
-        self._drops_packets = is_intra_only(track.decoder)
+        self._drops_all = is_intra_only(track.decoder)
+        self._is_nonref = nonref_test(track.decoder)
+        self._has_no_fields = self._is_nonref is not None and track.decoder.codec.name == "h264"
         self._packets = track.packets()
         self._window: deque[Packet[VideoStream]] = deque()
         self._window_end = 0  # packets that went into the window so far
@@ -66,11 +67,12 @@ class SparseDecoding:
         self._window_bytes = 0
         self._ended = False
         self._stopped = False
-        # PTS in ascending order of all that was read and is not on screen yet, and of those given to the
-        # decoder (or kept from it) whether a picture must come, None if it may.
+        # PTS in ascending order of all that was read and is not on screen yet, and of those the decoder had
+        # its turn with, whether the picture is wanted, and so must come; None if it is should it come.
         self._known: list[int] = []
         self._given: dict[int, bool | None] = {}
-        self._last = last
+        self._last = last  # of what came or was left out
+        self._passing = False  # something was left out since the last picture
         self._overlap: int | None = None  # pictures up to here came before a jump that led back
         self._landed: int | None = None  # where the last jump led: what is shown before is lost
         self._landing: int | None = None  # the same until its picture came
@@ -151,17 +153,16 @@ class SparseDecoding:
         """Gives the packet to the decoder, which may leave it out if its frame is not wanted."""
         pts = packet.pts
         assert pts is not None
-        must_come: bool | None = None
+        wanted: bool | None = None
         if self._landed is not None and pts < self._landed:
-            must_come = False
+            wanted = False
         elif not packet.is_discard:
             wanted = self._is_wanted(pts, keyframe=packet.is_keyframe)
-            must_come = None if self._is_leading(pts) else wanted
-            self._given[pts] = must_come
-        if must_come is False and self._drops_packets:
+            if self._is_leading(pts):
+                wanted = None
+            self._given[pts] = wanted
+        if wanted is False and (self._drops_all or (self._is_nonref is not None and self._is_nonref(packet))):
             return
-        if self._skips_nonref:
-            self._track.decoder.skip_frame = "NONREF" if must_come is False else "DEFAULT"
         self._decode(packet)
 
     def _is_wanted(self, pts: int, *, keyframe: bool) -> bool:
@@ -189,34 +190,43 @@ class SparseDecoding:
                 if pts > self._landing or not picture.key_frame:
                     raise Distrusted("no keyframe where the index has one")
                 self._landing = None
-            if self._may_have_fields and self._skips_nonref and picture.interlaced_frame:
+            if self._has_no_fields and picture.interlaced_frame:
                 raise Distrusted("fields")
-            if pts not in self._given:
+            wanted = self._given.get(pts, ...)
+            if wanted is ...:
                 raise Distrusted("a frame without a packet")
-            yield from self._pass_until(pts)
-            del self._given[pts]
-            del self._known[0]
-            if pts > self._last:
-                self._last = pts
+            if pts <= self._last:
+                if self._overlap is None or pts > self._overlap:
+                    raise Distrusted("frames out of order")
+                self._forget(pts)
+            elif wanted is False:
+                if not self._passing:
+                    yield from self._pass_until(pts + 1)
+            else:
+                yield from self._pass_until(pts)
+                self._forget(pts)
+                self._last, self._passing = pts, False
                 yield picture
-            elif self._overlap is None or pts > self._overlap:
-                raise Distrusted("frames out of order")
+
+    def _forget(self, pts: int) -> None:
+        del self._given[pts]
+        del self._known[bisect_left(self._known, pts)]
 
     def _pass_until(self, pts: int | None) -> Iterator[LeftOut]:
-        """Tells of what stays undecoded before `pts`, of all that is known if that is None."""
+        """Tells of what is left out before `pts`, of all that is known if that is None."""
         count = len(self._known) if pts is None else bisect_left(self._known, pts)
         left_out = []
         for each in self._known[:count]:
             if each not in self._given:
                 raise Distrusted("frames out of order")
-            must_come = self._given.pop(each)
-            if must_come:
+            wanted = self._given.pop(each)
+            if wanted:
                 raise Distrusted("a packet without a frame")
-            if must_come is False and each > self._last:
+            if wanted is False and each > self._last:
                 left_out.append(each)
         del self._known[:count]
         if left_out:
-            self._last = left_out[-1]
+            self._last, self._passing = left_out[-1], True
             yield LeftOut(left_out[0], left_out[-1])
 
     def _drain(self, until: int | None = None) -> Iterator[VideoFrame | LeftOut]:
@@ -254,7 +264,7 @@ class SparseDecoding:
         first = self._window_end - len(self._window)
         while self._keyframes and self._keyframes[0][0] < first:
             self._keyframes.popleft()
-        if not self._keyframes or self._drops_packets:
+        if not self._keyframes or self._drops_all:
             return 0
         for number, pts in reversed(self._keyframes):
             if pts <= stamp:

@@ -30,6 +30,7 @@ class Track:
         zero: the timestamp, in seconds, of what is shown at zero.
         only_dts: presentation times are guesses, decoding times are right.
         damaged: reads and packets that failed so far.
+        decoded: pictures taken from the decoder so far.
         last_dts, last_index_dts: of the packets read so far, and of a complete index.
         opening_pts: of the first keyframe read since the beginning or the last `seek`. What is shown before
             it may refer to what was not read.
@@ -56,6 +57,7 @@ class Track:
         self.zero = time_zero(self.container, self.stream)
         self.only_dts = self.container.format.name == "avi"  # its PTS are wrong with B-frames
         self.damaged = 0
+        self.decoded = 0
         self.opening_pts: int | None = None
         self.in_flight: deque[int | None] = deque(maxlen=_IN_FLIGHT)
         self.last_dts: int | None = None
@@ -112,6 +114,7 @@ class Track:
     def ready(self) -> Iterator[VideoFrame]:
         """Takes the pictures that are decoded and not yet taken."""
         while self._ready:
+            self.decoded += 1
             yield self._ready.popleft()
 
     def seek(self, stamp: int) -> None:
