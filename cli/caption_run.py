@@ -13,7 +13,9 @@ from cli.captioning import caption_inputs
 from cli.output.formats import format_named
 from cli.output.outputs import Outputs
 from cli.output.terminal import Display
+from cli.run_options import run_options
 from cli.signals import run_until_signalled
+from cli.tally import Tally
 from cli.video.inputs import expand_inputs
 from protocol.errors import UsageError
 from protocol.limits import DEFAULT_MAX_VIDEO_SEGMENTS
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
     from cli.engines import EngineChoice
-    from cli.tally import Tally
     from cli.video.sampling import SamplingPlan
     from cli.video.timeouts import Timeouts
     from protocol.session import Engine
@@ -43,6 +44,7 @@ def run_captions(
     files: Sequence[Path],
     output_dir: Path | None,
     overwrite: bool,
+    resume: bool,
     every: int,
     quiet: bool,
     instructed: bool,
@@ -60,6 +62,10 @@ def run_captions(
     """
     formats = [format_named(name) for name in formats]
     inputs = expand_inputs(arguments)
+    if resume and overwrite:
+        raise UsageError(
+            "--resume goes on with a file, and --overwrite begins it again", hint="use one of them"
+        )
     if any(str(path) == NO_FILE for path in files):
         if len(files) > 1 or output_dir or formats:
             raise UsageError(f"-o {NO_FILE} writes nothing, and another output is asked for")
@@ -74,6 +80,8 @@ def run_captions(
         overwrite=overwrite,
         inputs=inputs,
         period_s=1 / config.fps,
+        options=run_options(plan, config, engine, skip_similar=skip_similar),
+        resume=resume,
     )
     display = Display(
         show_captions=show_captions,
@@ -82,6 +90,11 @@ def run_captions(
         input_count=len(inputs),
         bar=not (stdout_format and sys.stdout.isatty()),  # the two would write over each other
     )
+    if resume:
+        outputs.restore()
+    if outputs.done:
+        display.note("the captions are complete already; there is nothing left to do")
+        return _tally(outputs, len(inputs)).exit_code
     opened = engine.make(display.loading, display.warn)
     if instructed and not opened.follows_instructions:
         display.note(
@@ -89,6 +102,12 @@ def run_captions(
         )
     work = caption_inputs(inputs, plan, opened, config, outputs, display, timeouts, skip_similar=skip_similar)
     return run_until_signalled(_closing(work, outputs, opened)).exit_code
+
+
+def _tally(outputs: Outputs, count: int) -> Tally:
+    """How the inputs went that an earlier run has done."""
+    pasts = [outputs.past(index) for index in range(count)]
+    return Tally(done=count, incomplete=sum(past.incomplete for past in pasts))
 
 
 async def _closing(work: Coroutine[None, None, Tally], outputs: Outputs, engine: Engine) -> Tally:

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from cli.clean import valid_unicode
+from cli.output.journal import NO_PAST
 from cli.output.record import CaptionRecord, ErrorRecord
 from cli.output.text import clock
+from cli.resumed_source import open_after
 from cli.tally import Tally
-from cli.video.inputs import unique_stems
 from cli.video.timeouts import DEFAULT_TIMEOUTS
-from protocol.errors import Conflict, EngineFailure, FrameRefused, InputError, NotFound, SessionError
+from protocol.errors import (
+    Conflict,
+    EngineFailure,
+    FrameRefused,
+    InputError,
+    NotFound,
+    SessionError,
+    UsageError,
+)
 from protocol.frame import Frame
 from protocol.similarity import SimilarityFilter
 from protocol.source import Damage, Ended
@@ -20,7 +30,9 @@ from protocol.source import Damage, Ended
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from cli.output.outputs import Outputs, SourceOutputs
+    from cli.output.journal import Past
+    from cli.output.outputs import Outputs
+    from cli.output.source_outputs import SourceOutputs
     from cli.output.terminal import Display
     from cli.video.inputs import Input
     from cli.video.sampling import SamplingPlan
@@ -50,15 +62,20 @@ async def caption_inputs(
         OutputError: captions can no longer be written.
         EngineError: the engine is gone.
         SessionError: the engine refuses such a session.
+        UsageError: another model answers than in the run that is gone on from.
     """
-    from cli.video.file_source import open_source
-
     tally = Tally()
     display.loading(f"waiting for the {engine.name} engine")
     await engine.check(config)
-    for number, (given, stem) in enumerate(zip(inputs, unique_stems(inputs), strict=True), start=1):
+    for index, given in enumerate(inputs):
+        past = outputs.past(index)
+        if past.done:
+            tally.done += 1
+            tally.incomplete += past.incomplete
+            continue
+        similar = None if skip_similar is None else SimilarityFilter(skip_similar)
         try:
-            source = await open_source(given, plan, timeouts)
+            source = await open_after(given, plan, timeouts, past, similar.keeps if similar else None)
         except InputError as error:
             display.failed(str(error))
             tally.failed += 1
@@ -67,10 +84,12 @@ async def caption_inputs(
             display.loading(f"waiting for the {engine.name} engine")
             session = await engine.open(config)
             async with session:
-                sinks = outputs.open_for(stem)
-                display.begin(source, number)
-                similar = None if skip_similar is None else SimilarityFilter(skip_similar)
-                outcome = await caption_source(source, session, engine.name, sinks, display, similar)
+                _check_model(session.created.model, past)
+                sinks = outputs.open_for(index)
+                display.begin(source, index + 1)
+                if past.last_s is not None:
+                    display.resumed(past.captions, past.last_s)
+                outcome = await caption_source(source, session, engine.name, sinks, display, similar, past)
         except InputError as error:
             display.failed(str(error))
             tally.failed += 1
@@ -85,17 +104,26 @@ async def caption_inputs(
     return tally
 
 
+def _check_model(model: str, past: Past) -> None:
+    if past.model not in (None, valid_unicode(model)):
+        raise UsageError(
+            f"--resume: the captions so far are by {past.model}, and {model} would go on",
+            hint="--overwrite begins again",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a source that was read to its end went; `refused` counts frames that were not answered."""
 
     ended: Ended
     refused: int = 0
+    damaged_before: bool = False
 
     @property
     def incomplete(self) -> bool:
         """Whether something is missing."""
-        return bool(self.ended.damaged or self.ended.truncated or self.refused)
+        return bool(self.damaged_before or self.ended.damaged or self.ended.truncated or self.refused)
 
 
 async def caption_source(
@@ -105,8 +133,9 @@ async def caption_source(
     sinks: SourceOutputs,
     display: Display,
     similar: SimilarityFilter | None = None,
+    past: Past = NO_PAST,
 ) -> Outcome:
-    """Captions the frames of `source` that `similar` keeps, and gives how it went.
+    """Captions the frames of `source` that `similar` keeps, those after `past`, and gives how it all went.
 
     Whatever ends it, the captions so far are written out and the outputs of this source are finished.
 
@@ -118,7 +147,8 @@ async def caption_source(
         OutputError: captions can no longer be written.
     """
     ended: Ended | None = None
-    captions = _Captions(source, session, engine_name)
+    outcome: Outcome | None = None
+    captions = _Captions(source, session, engine_name, past)
     try:
         async for event, skipped in _prepared(source, session, similar):
             display.skipped(skipped)
@@ -132,20 +162,24 @@ async def caption_source(
                     sinks.refused(record)
             elif isinstance(event, Damage):
                 display.damage(source.name, event)
+                sinks.damaged()
             elif isinstance(event, Ended):
                 ended = event
+        if ended and captions.answered:
+            outcome = Outcome(ended, captions.refused, past.damaged)
     finally:
         display.end(ended, sinks.files)
-        sinks.finish(ended.end_s if ended else None)
+        end_s = ended.end_s if ended else None
+        sinks.finish(end_s, done=bool(outcome), incomplete=bool(outcome and outcome.incomplete))
+    if outcome is not None:
+        return outcome
     if ended is None:
         raise InputError(f"{source.name}: the source broke off")
-    if not captions.answered:
-        if captions.refused:
-            raise EngineFailure("no frame was answered")
-        raise InputError(
-            f"{source.name}: no frame in the range asked for", hint=f"it ends at {clock(ended.end_s)}"
-        )
-    return Outcome(ended, captions.refused)
+    if captions.refused:
+        raise EngineFailure("no frame was answered")
+    raise InputError(
+        f"{source.name}: no frame in the range asked for", hint=f"it ends at {clock(ended.end_s)}"
+    )
 
 
 async def _prepared(
@@ -191,17 +225,19 @@ class _Captions:
     """The records of one source's frames, whichever session answers them.
 
     Attributes:
-        answered: captions so far.
+        answered: captions so far, those of the past included.
         refused: frames that were not answered.
     """
 
-    def __init__(self, source: Source, session: Session, engine_name: str) -> None:
-        self.answered = 0
-        self.refused = 0
+    def __init__(self, source: Source, session: Session, engine_name: str, past: Past) -> None:
+        """Counts on from `past`, of which `session` knows nothing."""
+        self.answered = past.captions
+        self.refused = past.refused
         self._source = source
         self._session = session
         self._engine_name = engine_name
-        self._session_id = session.created.session_id  # of the last caption
+        # Of the last caption; that of the past is no session now.
+        self._session_id = None if past.captions else session.created.session_id
 
     async def of(self, frame: Frame, skipped: int) -> CaptionRecord | ErrorRecord:
         """The record of `frame`, before which so many were left out."""

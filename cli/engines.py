@@ -36,6 +36,15 @@ class EngineChoice:
     debug: bool = False
     remote: ClientSettings | None = None
 
+    @property
+    def kind(self) -> str:
+        """The engine that answers, known before it is made."""
+        if self.remote is not None:
+            return self.remote.backend
+        if self.name == "auto":
+            return "lite" if self.model in (None, LITE_MODEL) else "vllm"
+        return self.name
+
     def make(self, report: Callable[[str], None], warn: Callable[[str], None] = lambda _: None) -> Engine:
         """The engine, not loaded yet; `report` hears what loading is at, `warn` what is odd but no failure.
 
@@ -52,7 +61,7 @@ class EngineChoice:
             if self.name in ("nim", "dynamo"):
                 hint = "a server is named with --nim-url"
             raise UsageError(f"--engine {self.name}: no such engine", hint=hint)
-        if self.name == "vllm" or (self.name == "auto" and self.model not in (None, LITE_MODEL)):
+        if self.kind == "vllm":
             return self._vllm(report)
         from engine.lite.engine import LiteEngine
 

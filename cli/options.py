@@ -104,6 +104,15 @@ ReadTimeout = Annotated[
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace files that exist.", rich_help_panel=OUTPUT_PANEL)
 ]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on where an earlier run with the same options ended; its JSONL file (-o or --output-dir) "
+        "tells where.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
 Quiet = Annotated[
     bool,
     typer.Option(

@@ -52,6 +52,7 @@ from cli.options import (
     Overwrite,
     Quiet,
     ReadTimeout,
+    Resume,
     Start,
 )
 from cli.remote_options import (
@@ -129,6 +130,7 @@ def caption_command(
     ] = None,
     output_dir: OutputDir = None,
     overwrite: Overwrite = False,
+    resume: Resume = False,
     every: Annotated[
         int,
         typer.Option(
@@ -272,6 +274,7 @@ def caption_command(
         files=output or [],
         output_dir=output_dir,
         overwrite=overwrite,
+        resume=resume,
         every=every,
         quiet=quiet,
         timeouts=Timeouts(open_timeout, read_timeout),

@@ -96,6 +96,11 @@ class Display:
             self._progress.add_task("", total=source.duration_s, position_s=0.0, frames=self._frame_count())
             self._progress.start()
 
+    def resumed(self, captions: int, last_s: float) -> None:
+        """The source begun last goes on where an earlier run left it."""
+        if self._source is not None:
+            self.note(f"{self._source.name}: going on after {clock(last_s)}, with {_count(captions)} there")
+
     def caption(self, record: CaptionRecord) -> None:
         """A caption was made."""
         if self._show_captions and self._frames % self._every == 0:

@@ -29,6 +29,15 @@ async def test_lite_is_what_there_is_without_a_model(name: str, model: str | Non
     await engine.close()
 
 
+def test_the_kind_is_known_before_the_engine_is_made() -> None:
+    assert [EngineChoice("auto", model, VllmOptions()).kind for model in (None, "lite-1", "a/model")] == [
+        "lite", "lite", "vllm",
+    ]  # fmt: skip
+    assert EngineChoice("lite", "a/model", VllmOptions()).kind == "lite"
+    settings = ClientSettings.choose(ServerAddress("http://host"), backend="dynamo")
+    assert EngineChoice("auto", None, VllmOptions(), remote=settings).kind == "dynamo"
+
+
 async def test_a_server_takes_the_place_of_an_engine_here() -> None:
     settings = ClientSettings.choose(ServerAddress("http://host"), backend="dynamo")
     engine = EngineChoice("auto", "some/model", VllmOptions(), remote=settings).make(lambda _: None)

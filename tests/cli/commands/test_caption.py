@@ -113,7 +113,8 @@ def test_several_inputs_each_get_a_file(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = stream("caption", str(tmp_path), *SHORT, "--output-dir", str(out), "-f", "srt", "-f", "jsonl")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert sorted(path.name for path in out.iterdir()) == ["one.jsonl", "one.srt", "two.jsonl", "two.srt"]
+    names = ["one.jsonl", "one.srt", "two.jsonl", "two.srt"]
+    assert sorted(path.name for path in out.iterdir()) == [".one.jsonl.run", ".two.jsonl.run", *names]
 
 
 def test_a_bad_input_is_reported_and_the_rest_go_on(tmp_path: Path) -> None:

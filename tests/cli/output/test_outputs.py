@@ -14,8 +14,8 @@ from tests.cli.output.records import record
 def test_shared_files_hold_every_input(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
     outputs = Outputs(files=[path], inputs=["a.mp4", "b.mp4"])
-    for name in ("a.mp4", "b.mp4"):
-        sinks = outputs.open_for(name)
+    for index, name in enumerate(("a.mp4", "b.mp4")):
+        sinks = outputs.open_for(index)
         sinks.write(record(0.0, "One.", source=name))
         sinks.finish(1.0)
     outputs.close()
@@ -27,8 +27,8 @@ def test_a_folder_gets_a_file_for_each_input_and_format(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "out"
     outputs = Outputs(directory=folder, directory_formats=["srt", "jsonl"], inputs=["a.mp4", "b.mp4"])
     stems = ("a", "b")
-    for stem in stems:
-        sinks = outputs.open_for(stem)
+    for index, stem in enumerate(stems):
+        sinks = outputs.open_for(index)
         sinks.write(record(0.0, f"Of {stem}."))
         sinks.finish(1.0)
     outputs.close()
@@ -48,7 +48,7 @@ def test_existing_files_are_kept_unless_told(tmp_path: Path) -> None:
     assert not (tmp_path / "a.vtt").exists()
     assert path.read_text(encoding="utf-8") == "precious"
     outputs = Outputs(files=[path], overwrite=True)
-    outputs.open_for("a.mp4").finish(1.0)
+    outputs.open_for().finish(1.0)
     outputs.close()
     assert path.read_text(encoding="utf-8") == ""
 
@@ -80,7 +80,7 @@ def test_one_place_that_fails_does_not_keep_it_from_the_others(tmp_path: Path) -
     bad = tmp_path / "bad.jsonl"
     bad.symlink_to(full)
     outputs = Outputs(files=[bad, good])
-    sinks = outputs.open_for("a.mp4")
+    sinks = outputs.open_for()
     with pytest.raises(OutputError, match="No space left"):
         sinks.write(record(0.0, "One."))
     sinks.finish(1.0)
@@ -105,7 +105,7 @@ def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     outputs = Outputs(files=[path])
     path.write_text("precious", encoding="utf-8")
     with pytest.raises(OutputError, match="exists already"):
-        outputs.open_for("a")
+        outputs.open_for()
     assert path.read_text(encoding="utf-8") == "precious"
 
 
@@ -113,10 +113,10 @@ def test_a_pipe_without_a_reader_is_told_at_once(tmp_path: Path) -> None:
     pipe = tmp_path / "a.srt"
     os.mkfifo(pipe)
     with pytest.raises(OutputError, match="nobody reads this pipe; start its reader first"):
-        Outputs(files=[pipe]).open_for("a")
+        Outputs(files=[pipe]).open_for()
 
 
 def test_a_name_too_long_is_one_clear_error(tmp_path: Path) -> None:
     path = tmp_path / ("n" * 300 + ".srt")
     with pytest.raises(OutputError, match="File name too long"):
-        Outputs(files=[path]).open_for("a")
+        Outputs(files=[path]).open_for()
