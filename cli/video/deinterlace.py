@@ -44,16 +44,15 @@ def is_combed(luma: Plane) -> bool:
 def deinterlace(pixels: Pixels, luma: Plane, *, top_first: bool) -> Pixels:
     """`pixels` (H x W x 3) with one moment in it, the first field's; `luma` is its grey, H x W."""
     first = 0 if top_first else 1
-    moved = cv2.dilate(_teeth(luma, _TOOTH, alike=1), _AROUND)[1 - first :: 2] > 0
-    field = pixels[first::2].astype(np.int16)
-    count = len(pixels[1 - first :: 2])
+    moved = cv2.dilate(_teeth(luma, _TOOTH, alike=1), _AROUND)[1 - first :: 2]
+    count = len(moved)
     # Line k of the second field lies between lines k and k + 1 of the first (k - 1 and k, bottom first).
-    padded = np.pad(field, ((1 + first, 3), (0, 0), (0, 0)), mode="edge")
-    near = padded[1 : 1 + count] + padded[2 : 2 + count]
-    far = padded[:count] + padded[3 : 3 + count]
-    between = np.clip((9 * near - far + 8) >> 4, 0, 255).astype(np.uint8)
+    field: Any = cv2.copyMakeBorder(pixels[first::2], 1 + first, 3, 0, 0, cv2.BORDER_REPLICATE)
+    near = cv2.add(field[1 : 1 + count], field[2 : 2 + count], dtype=cv2.CV_16S)
+    far = cv2.add(field[:count], field[3 : 3 + count], dtype=cv2.CV_16S)
+    between = cv2.addWeighted(near, 9 / 16, far, -1 / 16, 0, dtype=cv2.CV_8U)
     whole = pixels.copy()
-    np.copyto(whole[1 - first :: 2], between, where=moved[..., None])
+    cv2.copyTo(between, moved, whole[1 - first :: 2])
     return whole
 
 
