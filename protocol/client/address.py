@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from base64 import b64encode
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
@@ -58,6 +59,15 @@ class ServerAddress:
     def secure(self) -> bool:
         """Whether TLS is spoken."""
         return self.url.startswith("https:")
+
+    @property
+    def loopback(self) -> bool:
+        """Whether it is this machine itself, which no proxy can lead to."""
+        host = urlsplit(self.url).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost" or host.endswith(".localhost")
 
     @property
     def websocket_url(self) -> str:

@@ -107,6 +107,7 @@ class Connection:
                 timeout=httpx.Timeout(None, connect=self.settings.control_timeout_s),
                 limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_S),
                 follow_redirects=False,
+                trust_env=not self.address.loopback,  # the environment's proxies
             )
         return self._client
 

@@ -225,6 +225,7 @@ async def _connected(connection: Connection) -> ClientConnection:
             address.websocket_url + PATH,
             additional_headers=connection.headers,
             ssl=connection.tls,
+            proxy=None if address.loopback else True,  # True: as the environment says
             compression=None,  # pictures do not shrink, and deflating them takes longer than sending them
             max_size=_MAX_MESSAGE_BYTES,
             max_queue=_MAX_UNREAD,

@@ -24,6 +24,17 @@ def test_what_is_taken(given: str, url: str, websocket: str) -> None:
     assert address.authorization is None
 
 
+@pytest.mark.parametrize(
+    ("url", "loopback"),
+    [
+        ("http://localhost:8000", True), ("https://127.0.0.2", True), ("http://[::1]:1", True),
+        ("http://a.localhost", True), ("http://localhost.example.com", False), ("http://10.0.0.1", False),
+    ],
+)  # fmt: skip
+def test_which_is_this_machine(url: str, loopback: bool) -> None:
+    assert ServerAddress.parse(url).loopback is loopback
+
+
 def test_credentials_become_a_header_and_are_shown_nowhere() -> None:
     address = ServerAddress.parse("https://me:p%40ss@host/nim")
     assert address.url == "https://host/nim"

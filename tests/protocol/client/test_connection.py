@@ -71,6 +71,17 @@ async def test_a_request_and_its_answer() -> None:
     }
 
 
+async def test_a_proxy_is_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    async with http_server(echo) as url:
+        assert (await ask(url))["method"] == "GET"
+        assert (await ask(url.replace("127.0.0.1", "localhost")))["method"] == "GET"
+    with pytest.raises(Unavailable, match="refused"):  # by the proxy
+        await ask("http://server.invalid")
+
+
 async def test_a_key_is_a_bearer_token_and_wins_over_a_password_in_the_url() -> None:
     async with http_server(echo) as url:
         with_password = url.replace("//", "//me:secret@")

@@ -224,6 +224,15 @@ async def test_a_session_that_may_be_left_is_told_of(open_session: Opener) -> No
     assert warnings == [f"{url}: session sess-1 may not have been deleted: 500: it broke"]
 
 
+async def test_a_session_is_deleted_however_the_server_says_yes(open_session: Opener) -> None:
+    server = Sessions()
+    server.deleted = Response(status_code=204)
+    warnings: list[str] = []
+    async with http_server(server) as url:
+        await (await open_session(url, warn=warnings.append)).close()
+    assert warnings == []
+
+
 @pytest.mark.parametrize(
     ("created", "kind", "message"),
     [

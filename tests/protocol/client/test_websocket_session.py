@@ -127,6 +127,21 @@ async def test_the_key_goes_with_the_handshake() -> None:
         assert session.created.model == "Bearer k"
 
 
+async def test_a_proxy_is_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+
+    async def handler(socket: ServerConnection) -> None:
+        await create(socket)
+        await answer_frames(socket)
+
+    async with websocket_server(handler) as url, await open_session(url) as session:
+        assert session.created.session_id == "sess-1"
+    with pytest.raises(Unavailable, match="refused"):  # by the proxy
+        await open_session("http://server.invalid")
+
+
 async def test_one_frame_at_a_time() -> None:
     go_on = asyncio.Event()
 
