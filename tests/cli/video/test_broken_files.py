@@ -10,7 +10,7 @@ from tests.cli.video.broken import KINDS, break_, make_whole
 from tests.cli.video.reading import WAYS, ReadingProcess
 
 EACH = 28  # 18 kinds of them: 504
-MOST_MB = 900  # of one process over all the files; an empty one has 150
+MOST_MB = 600  # of one process over all the files; an idle one has 75
 
 
 @pytest.fixture(scope="module")
