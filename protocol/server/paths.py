@@ -1,4 +1,4 @@
-"""Paths as clients write them."""
+"""Paths and methods as clients write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _SLASHES = re.compile("/{2,}")
 
 
 class PlainPaths:
-    """ASGI middleware that takes ``//v1//x/`` for ``/v1/x``: base URLs come with a slash at the end."""
+    """ASGI middleware that takes ``//v1//x/`` for ``/v1/x``: base URLs come with a slash at the end.
+
+    HEAD is taken for GET, as load balancers use it; the server below leaves the body out.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """`app` gets requests with plain paths."""
@@ -23,4 +26,6 @@ class PlainPaths:
         if scope["type"] in ("http", "websocket"):
             path = _SLASHES.sub("/", scope["path"])
             scope = {**scope, "path": path.rstrip("/") or "/"}
+            if scope.get("method") == "HEAD":
+                scope["method"] = "GET"
         await self._app(scope, receive, send)

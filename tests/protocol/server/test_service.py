@@ -46,6 +46,14 @@ async def test_health_of_a_server_that_is_loading_or_stopping(stopping):
         error(await server.client.get("/v1/manifest"), 503)
 
 
+async def test_a_probe_may_leave_the_body_out(server):
+    answer = await server.client.head("/v1/health/ready")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert int(answer.headers["content-length"]) == len((await server.client.get("/v1/health/ready")).content)
+    async with running(FakeEngine(), ready=False) as loading:
+        assert (await loading.client.head("/v1/health/ready")).status_code == 503
+
+
 async def test_the_model_is_listed_once_it_is_loaded(server):
     listed = (await server.client.get("/v1/models")).json()
     assert (listed["object"], [each["id"] for each in listed["data"]]) == ("list", ["fake-1"])
