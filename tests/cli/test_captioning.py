@@ -23,9 +23,11 @@ from protocol.errors import (
     OutputError,
     SessionLost,
     Unavailable,
+    UsageError,
 )
 from protocol.frame import Frame
 from protocol.messages import FrameReply, SessionConfig
+from tests.clips import make_clip, steady
 from tests.fake_engine import FakeEngine, FakeSession
 
 SAMPLE = str(Path(__file__).parents[2] / "samples" / "tour.mp4")
@@ -38,8 +40,9 @@ async def caption(
     *inputs: str,
     max_frames: int | None = 4,
     skip_similar: float | None = None,
+    resume: bool = False,
 ) -> Tally:
-    outputs = Outputs(files=[path], inputs=inputs)
+    outputs = Outputs(files=[path], inputs=inputs, options={}, resume=resume)
     plan = SamplingPlan.of(fps=5, max_frames=max_frames)
     display = Display(show_captions=False)
     try:
@@ -249,3 +252,95 @@ async def test_an_engine_is_checked_before_an_input_is_opened(
     with pytest.raises(Unavailable):
         await caption(Away(), tmp_path / "o.jsonl", "nowhere.mp4")
     assert capsys.readouterr().err == ""
+
+
+def without(line: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if key not in keys}
+
+
+@pytest.mark.parametrize(("skip_similar", "max_frames"), [(None, 9), (0.95, 54)])
+async def test_wherever_it_was_cut_off_it_goes_on_with_the_frames_of_an_unbroken_run(
+    skip_similar: float | None, max_frames: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "o.jsonl"
+
+    def engine() -> FakeEngine:
+        return FakeEngine(failures={2: FrameRefused("no")})
+
+    await caption(engine(), path, SAMPLE, max_frames=max_frames, skip_similar=skip_similar)
+    content = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    run_file = (tmp_path / ".o.jsonl.run").read_bytes()
+    frames = [(line["pts_s"], line["skipped_similar"]) for line in lines(path)]
+    assert len(frames) > 4
+    for count in range(len(content)):
+        path.write_text("".join(content[:count]), encoding="utf-8")
+        (tmp_path / ".o.jsonl.run").write_bytes(run_file)
+        tally = await caption(
+            engine(), path, SAMPLE, max_frames=max_frames, skip_similar=skip_similar, resume=True
+        )
+        said = lines(path)
+        assert [(line["pts_s"], line["skipped_similar"]) for line in said] == frames
+        captions = [line for line in said if line["type"] == "caption"]
+        assert [line["frame_index"] for line in captions] == list(range(len(captions)))
+        before = sum(line["type"] == "caption" for line in said[:count])
+        lost = [index for index, line in enumerate(captions) if line["history_lost"]]
+        assert lost == ([before] if 0 < before < len(captions) else [])
+        refused = any(line["type"] == "error" for line in said)
+        assert tally == Tally(done=1, incomplete=int(refused))
+
+
+async def test_an_input_that_failed_is_tried_again_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "o.jsonl"
+    engine = FakeEngine(failures={2: EngineFailure("it broke")})
+    assert await caption(engine, path, "gone.mp4", SAMPLE, SAMPLE) == Tally(failed=3)
+    assert await caption(FakeEngine(), path, "gone.mp4", SAMPLE, SAMPLE, resume=True) == Tally(
+        done=2, failed=1
+    )
+    said = lines(path)
+    assert [line["pts_s"] for line in said] == [0, 0.2] * 2 + [0.4, 0.6] * 2
+    assert [line["frame_index"] for line in said] == [0, 1] * 2 + [2, 3] * 2
+    assert await caption(FakeEngine(), path, "gone.mp4", SAMPLE, SAMPLE, resume=True) == Tally(
+        done=2, failed=1
+    )
+    assert lines(path) == said
+
+
+async def test_what_was_incomplete_stays_so(tmp_path: Path) -> None:
+    path = tmp_path / "o.jsonl"
+    await caption(FakeEngine(failures={1: FrameRefused("no")}), path, SAMPLE)
+    engine = FakeEngine()
+    assert await caption(engine, path, SAMPLE, resume=True) == Tally(done=1, incomplete=1)
+    assert engine.sessions == []
+
+
+async def test_damage_from_before_counts_in_the_end(tmp_path: Path) -> None:
+    clip, path = tmp_path / "clip.mp4", tmp_path / "o.jsonl"
+    make_clip(clip, steady(100), codec="mpeg4", keyframe_every=10)
+    content = bytearray(clip.read_bytes())
+    begin = content.index(b"mdat") + 4 + 2000
+    content[begin : begin + 1000] = bytes(1000)
+    clip.write_bytes(content)
+    assert (await caption(FakeEngine(), path, str(clip), max_frames=None)).incomplete == 1
+    said = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(said[:-2]), encoding="utf-8")
+    tally = await caption(FakeEngine(), path, str(clip), max_frames=None, resume=True)
+    assert tally == Tally(done=1, incomplete=1)
+
+
+async def test_another_model_does_not_go_on_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "o.jsonl"
+
+    class Other(FakeEngine):
+        async def open(self, config: SessionConfig) -> FakeSession:
+            session = await super().open(config)
+            session.created = session.created.model_copy(update={"model": "fake-2"})
+            return session
+
+    with pytest.raises(SessionLost):
+        await caption(FakeEngine(failures={2: SessionLost("gone")}), path, SAMPLE)
+    before = path.read_bytes()
+    other = Other()
+    with pytest.raises(UsageError, match="the captions so far are by fake-1, and fake-2 would go on"):
+        await caption(other, path, SAMPLE, resume=True)
+    assert path.read_bytes() == before
+    assert other.sessions[0].closed
