@@ -128,7 +128,7 @@ def describe(container: InputContainer, stream: VideoStream, picture: VideoFrame
         full_range=range_of(picture) == 2,
         transfer=_TRANSFERS.get(picture.color_trc),
         hdr=HDR_TRANSFERS.get(picture.color_trc),
-        peak_nits=peak_nits_of(picture) if picture.color_trc in HDR_TRANSFERS else None,
+        peak_nits=peak_nits_of(picture),
         recorded_at=_recorded_at(container, stream),
         streams=tuple(_stream_words(each) for each in container.streams),
         oddities=(),

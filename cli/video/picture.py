@@ -10,7 +10,15 @@ from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoRef
 
 from cli.video.deinterlace import as_progressive, deinterlace, has_top_first, is_combed
 from cli.video.display import UPRIGHT, Orientation, fitted_size, read_orientation
-from cli.video.tone_map import DEFAULT_PEAK_NITS, HDR_TRANSFERS, TONE_MAP_FORMAT, ToneMap, read_peak
+from cli.video.tone_map import (
+    DEFAULT_PEAK_NITS,
+    HDR_TRANSFERS,
+    PQ,
+    TONE_MAP_FORMAT,
+    ToneMap,
+    read_peak,
+)
+from protocol.errors import InputError
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -60,6 +68,9 @@ class PictureRenderer:
 
         Transparent parts are over black, HDR is tone-mapped to SDR, and of the two moments in an interlaced
         frame the first is shown.
+
+        Raises:
+            InputError: nothing here converts such pixels, or there is no room for a temporary file.
         """
         size = fitted_size(picture.width, picture.height, self._sample_aspect)
         pixels = self._moment(picture, *size) if picture.interlaced_frame else self._convert(picture, *size)
@@ -83,17 +94,20 @@ class PictureRenderer:
         hdr = picture.color_trc in HDR_TRANSFERS
         transparent = has_alpha(picture) and not hdr
         matrix = matrix_of(picture)
-        converted = self._reformatter.reformat(
-            picture,
-            width=width,
-            height=height,
-            format=TONE_MAP_FORMAT if hdr else "rgba" if transparent else "rgb24",
-            src_colorspace=matrix,
-            dst_colorspace=matrix if hdr else Colorspace.ITU709,
-            src_color_range=range_of(picture),
-            dst_color_range=ColorRange.JPEG,
-            interpolation=_SCALING,
-        )
+        try:
+            converted = self._reformatter.reformat(
+                picture,
+                width=width,
+                height=height,
+                format=TONE_MAP_FORMAT if hdr else "rgba" if transparent else "rgb24",
+                src_colorspace=matrix,
+                dst_colorspace=matrix if hdr else Colorspace.ITU709,
+                src_color_range=range_of(picture),
+                dst_color_range=ColorRange.JPEG,
+                interpolation=_SCALING,
+            )
+        except OSError as error:
+            raise InputError(f"FFmpeg cannot convert pixels in {picture.format.name}") from error
         if hdr:  # scaled first, since looking colours up costs more
             kind = picture.color_trc, picture.color_primaries
             if kind not in self._tone_maps:
@@ -139,7 +153,9 @@ def orientation_of(picture: VideoFrame) -> Orientation | None:
 
 
 def peak_nits_of(picture: VideoFrame) -> float | None:
-    """The peak its HDR is graded for, in nits; None if it tells none that is sane. Ask one frame only."""
+    """The peak its PQ is graded for, in nits; None if it tells none that is sane. Ask one frame only."""
+    if picture.color_trc != PQ:
+        return None
     told = (picture.side_data.get(kind) for kind in ("MASTERING_DISPLAY_METADATA", "CONTENT_LIGHT_LEVEL"))
     return read_peak(*(None if data is None else bytes(data) for data in told))  # type: ignore[call-overload]
 

@@ -86,10 +86,11 @@ def interlaced_clip(
     order: str = "tff",
     pixel_format: str = "yuv420p",
     size: str = "320x240",
+    count: int = 4,
 ) -> Path:
     """`scene` twice a frame, its two moments 4 pixels apart; or once, and only called interlaced."""
     width, height = map(int, size.split("x"))
-    steps = [index * 4 for index in range(8)] if moving else [index // 2 * 8 for index in range(8)]
+    steps = [index * 4 if moving else index // 2 * 8 for index in range(2 * count)]
     weave = "interleave_top" if order == "tff" else "interleave_bottom"
     filters = f"format=yuv444p,tinterlace={weave},scale=interl=1,format={pixel_format},setfield={order}"
     subprocess.run(
@@ -160,7 +161,7 @@ def test_progressive_pictures_called_interlaced_stay_as_they_are(tmp_path: Path)
 
 @needs_ffmpeg
 def test_fields_are_parted_before_a_picture_is_scaled(tmp_path: Path) -> None:
-    path = interlaced_clip(tmp_path / "clip.mkv", size="2400x1800")
+    path = interlaced_clip(tmp_path / "clip.mkv", size="2400x1800", count=1)
     reader = Reader(str(path))
     height, width = PictureRenderer(None).render(next(reader.frames()).picture).shape[:2]
     reader.close()

@@ -8,8 +8,16 @@ import pytest
 from av.video.reformatter import ColorRange, Colorspace
 
 from cli.video.display import Orientation
-from cli.video.picture import PictureRenderer, has_alpha, matrix_of, orientation_of, range_of
+from cli.video.picture import (
+    PictureRenderer,
+    has_alpha,
+    is_known_matrix,
+    matrix_of,
+    orientation_of,
+    range_of,
+)
 from cli.video.reader import Reader
+from protocol.errors import InputError
 from tests.clips import corners, make_clip
 
 ONE, LAST = 1 << 16, 1 << 30
@@ -133,6 +141,9 @@ def test_the_renderer_follows_a_change_of_matrix() -> None:
 def test_matrix_and_range_of_a_frame() -> None:
     assert matrix_of(av.VideoFrame(64, 719, "yuv420p")) == Colorspace.ITU601
     assert matrix_of(av.VideoFrame(64, 720, "yuv420p")) == Colorspace.ITU709
+    hdr = av.VideoFrame(64, 64, "yuv420p10le")
+    hdr.color_trc = 16
+    assert matrix_of(hdr) == Colorspace.BT2020
     assert range_of(av.VideoFrame(64, 64, "yuv420p")) == ColorRange.MPEG
     assert range_of(av.VideoFrame(64, 64, "yuvj420p")) == ColorRange.JPEG
     assert range_of(av.VideoFrame(64, 64, "rgb24")) == ColorRange.JPEG
@@ -159,3 +170,17 @@ def test_transparent_parts_are_over_black() -> None:
 
 def test_a_frame_without_a_display_matrix_is_upright() -> None:
     assert orientation_of(av.VideoFrame(8, 8, "yuv420p")) == Orientation()
+
+
+def test_pixels_that_ffmpeg_cannot_convert_are_refused() -> None:
+    with pytest.raises(InputError, match="FFmpeg cannot convert pixels in rgb4"):
+        PictureRenderer(None).render(av.VideoFrame(64, 48, "rgb4"))
+
+
+def test_a_matrix_that_is_not_known_is_told() -> None:
+    frame = av.VideoFrame(64, 48, "yuv420p")
+    assert is_known_matrix(frame)
+    frame.colorspace = 15  # IPT-C2, of Dolby Vision
+    assert not is_known_matrix(frame)
+    frame.colorspace = 9
+    assert is_known_matrix(frame)

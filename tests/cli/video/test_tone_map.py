@@ -289,9 +289,12 @@ def test_the_peak_of_a_file_is_read(tmp_path: Path) -> None:
     subprocess.run(
         [
             *("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=gray:s=64x64:d=0.1", "-c:v", "libx265"),
-            *("-pix_fmt", "yuv420p10le", "-x265-params", options, path),
+            *("-pix_fmt", "yuv420p10le", "-color_trc", "smpte2084", "-x265-params", options, path),
         ],
         check=True,
     )
     with av.open(str(path)) as container:
-        assert peak_nits_of(next(container.decode(video=0))) == 800
+        frame = next(container.decode(video=0))
+    assert peak_nits_of(frame) == 800
+    frame.color_trc = HLG  # which is relative to the display
+    assert peak_nits_of(frame) is None
