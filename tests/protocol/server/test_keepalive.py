@@ -81,13 +81,18 @@ async def test_a_peer_that_sends_slowly_stays(impatient):
     async with running(FakeEngine()) as server, server.websocket(ping_interval=None) as client:
         await say(client, **PROMPT)
         [connection] = server.server.server_state.connections
+        connection.ping_timeout = 0.5  # the machine may be busy too
         client.transport.pause_reading()  # it is too busy sending to answer pings
-        frame = bytes([0x82, 0x80 | 126]) + (500).to_bytes(2, "big") + bytes(4)
-        for byte in frame + bytes(500 - 1):
-            client.transport.write(bytes([byte]))
-            await asyncio.sleep(0.002)
-        assert connection in server.server.server_state.connections
-        client.transport.write(b"\0")
+        size = 60_000
+        client.transport.write(bytes([0x82, 0x80 | 126]) + size.to_bytes(2, "big") + bytes(4))
+        pinged = set()
+        while len(pinged - {None}) < 4:  # of the first three, no pong came in time
+            assert connection in server.server.server_state.connections
+            pinged.add(connection.pending_ping_payload)
+            client.transport.write(b"\0")
+            size -= 1
+            await asyncio.sleep(0.005)
+        client.transport.write(bytes(size))
         client.transport.resume_reading()
         assert (await hear(client))["code"] == 400
 
