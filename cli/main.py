@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
+from cli.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,13 @@ def main() -> None:
     _fill_closed_streams()
     _set_encodings()
     _check_siblings()
-    code = run(sys.argv[1:])
-    if code in (EXIT_FAILED, EXIT_INTERRUPTED):
+    try:
+        code = run(sys.argv[1:])
+    except SystemExit as ended:
+        if ended.code != EXIT_TERMINATED:
+            raise
+        code = EXIT_TERMINATED
+    if code in (EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED):
         from cli.leaving import leave_at_once
 
         leave_at_once(code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cli.exit_codes import EXIT_TERMINATED
@@ -35,7 +36,12 @@ def run_until_signalled(main: Coroutine[Any, Any, T]) -> T:
 
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
-        return await main
+        try:
+            return await main
+        except asyncio.CancelledError:
+            # A thread that loads or decodes cannot be told to stop: asyncio.run is not to wait for it.
+            asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+            raise
 
     try:
         return asyncio.run(guarded())
