@@ -70,6 +70,11 @@ class EngineChoice:
                 f"--model {self.model}: the lite engine has one model, {LITE_MODEL}",
                 hint="leave --model out to use it, or --engine to run yours",
             )
+        if given := self.vllm.given():
+            option = "--" + given[0].replace("_", "-")
+            raise UsageError(
+                f"{option} is for vLLM, and lite answers here", hint="--model names a model to run"
+            )
         return LiteEngine()
 
     def _vllm(self, report: Callable[[str], None]) -> Engine:

@@ -31,6 +31,19 @@ class VllmOptions:
 
     def engine_arguments(self, model: str) -> dict[str, Any]:
         """The keyword arguments for vLLM's `AsyncEngineArgs`."""
+        return {
+            "model": model,
+            "enable_prefix_caching": True,
+            "limit_mm_per_prompt": {"image": self.max_images},
+            **self._named(),
+            **self.extra,
+        }
+
+    def given(self) -> list[str]:
+        """Names of what a person set of how vLLM is loaded, `vllm_arg` for what has no field here."""
+        return [*self._named(), *(["vllm_arg"] if self.extra else [])]
+
+    def _named(self) -> dict[str, Any]:
         named = {
             "gpu_memory_utilization": self.gpu_memory_utilization,
             "max_model_len": self.max_model_len,
@@ -38,10 +51,4 @@ class VllmOptions:
             "tensor_parallel_size": self.tensor_parallel_size,
             "quantization": self.quantization,
         }
-        return {
-            "model": model,
-            "enable_prefix_caching": True,
-            "limit_mm_per_prompt": {"image": self.max_images},
-            **{name: value for name, value in named.items() if value is not None},
-            **self.extra,
-        }
+        return {name: value for name, value in named.items() if value is not None}

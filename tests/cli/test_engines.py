@@ -70,6 +70,12 @@ def test_what_makes_no_sense_is_refused_with_the_choices() -> None:
         make("vllm")
 
 
+def test_what_only_vllm_takes_is_not_ignored_by_lite() -> None:
+    for options, named in ((VllmOptions(dtype="half"), "dtype"), (VllmOptions(extra={"x": 1}), "vllm-arg")):
+        with pytest.raises(UsageError, match=f"--{named} is for vLLM, and lite answers here"):
+            EngineChoice("auto", None, options).make(lambda _: None)
+
+
 def test_vllm_arguments_are_json_or_text() -> None:
     given = ["block-size=16", "enforce_eager=true", "kv_cache_dtype=fp8", 'limit_mm_per_prompt={"image": 4}']
     assert vllm_arguments(given) == {
