@@ -11,7 +11,7 @@ from time import perf_counter
 from tests.cli.commands.kills import KilledRun
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tour.mp4"  # 25 frames a second
-FRAMES = 1200
+FRAMES = 2000
 
 
 def main() -> None:
