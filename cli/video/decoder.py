@@ -33,10 +33,15 @@ def decoder_for(stream: VideoStream) -> VideoCodecContext:
             decoder.colorspace, decoder.color_range = said.colorspace, said.color_range
     decoder.options = {"max_pixels": str(_MAX_CODED_PIXELS)}
     decoder.thread_type = "AUTO"
-    decoder.thread_count = min(_MAX_THREADS, max(2, os.cpu_count() or 2))
+    decoder.thread_count = _thread_count()
     return decoder
 
 
 def is_intra_only(decoder: VideoCodecContext) -> bool:
     """Whether each packet holds a whole picture, so that any may be kept from the decoder."""
     return decoder.codec.intra_only and decoder.codec.name not in _HAS_STATE
+
+
+def _thread_count() -> int:
+    """One more than there are cores: while pictures are converted, the others have something to do."""
+    return min(_MAX_THREADS, (os.cpu_count() or 1) + 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from cli.video.parameter_sets import h264_has_fields, has_start_code, hevc_temporal_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from av import Packet
     from av.video.codeccontext import VideoCodecContext
@@ -46,18 +46,24 @@ def nonref_test(decoder: VideoCodecContext) -> NonrefTest | None:
 
 def _h264_is_nonref(packet: Packet[VideoStream], length_size: int) -> bool:
     """`nal_ref_idc` is 0; anything but a slice that is to be kept, a parameter set for one, says no."""
-    for header in _unit_headers(packet, length_size):
-        kind = header & 0x1F
+    data = memoryview(packet)
+    at = _next_unit(data, 0, length_size)
+    while at >= 0:
+        kind = data[at] & 0x1F
         if kind not in _H264_BEFORE_SLICES:
-            return kind == _H264_SLICE and header & 0x60 == 0
+            return kind == _H264_SLICE and data[at] & 0x60 == 0 and _is_whole(data, at, length_size)
+        at = _next_unit(data, at, length_size)
     return False
 
 
 def _hevc_is_nonref(packet: Packet[VideoStream], length_size: int) -> bool:
-    for header in _unit_headers(packet, length_size):
-        kind = header >> 1 & 0x3F
+    data = memoryview(packet)
+    at = _next_unit(data, 0, length_size)
+    while at >= 0:
+        kind = data[at] >> 1 & 0x3F
         if kind not in _HEVC_BEFORE_SLICES:
-            return kind in _HEVC_NONREF
+            return kind in _HEVC_NONREF and _is_whole(data, at, length_size)
+        at = _next_unit(data, at, length_size)
     return False
 
 
@@ -69,17 +75,23 @@ def _mpeg2_is_b(packet: Packet[VideoStream]) -> bool:
     return head[at + 5] >> 3 & 7 == _MPEG2_B
 
 
-def _unit_headers(packet: Packet[VideoStream], length_size: int) -> Iterator[int]:
-    """First bytes of the NAL units that begin within the head of a packet."""
-    data = memoryview(packet)
+def _next_unit(data: memoryview, at: int, length_size: int) -> int:
+    """Where the NAL unit after the one at `at` begins, or the first if that is 0; -1 if none is found.
+
+    Those with start codes are looked for in the head of the packet only.
+    """
+    if length_size:
+        if at:
+            at += int.from_bytes(data[at - length_size : at], "big")
+        return at + length_size if at + length_size < len(data) else -1
+    found = bytes(data[:_HEAD]).find(_START_CODE, at)
+    return found + 3 if 0 <= found < min(len(data), _HEAD) - 3 else -1
+
+
+def _is_whole(data: memoryview, at: int, length_size: int) -> bool:
+    """Whether the units from `at` on fill the packet; if not, the decoder shall see it and complain."""
     if not length_size:
-        head = bytes(data[:_HEAD])
-        at = head.find(_START_CODE)
-        while 0 <= at < len(head) - 3:
-            yield head[at + 3]
-            at = head.find(_START_CODE, at + 3)
-        return
-    at = 0
-    while at + length_size < len(data):
-        yield data[at + length_size]
-        at += length_size + int.from_bytes(data[at : at + length_size], "big")
+        return True
+    while (size := int.from_bytes(data[at - length_size : at], "big")) and at + size < len(data):
+        at += size + length_size
+    return size > 0 and at + size == len(data)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import av
 
-from cli.video.clock import FrameClock
+from cli.video.clock import BELIEVABLE_FPS, FrameClock
 from cli.video.container import OpenInput
 from cli.video.info import VideoInfo, describe
 from cli.video.inputs import is_url
@@ -161,19 +161,24 @@ class Reader:
             yield newest
         track = self._opened
         wanted = Wanted(plan, track.time_base, track.zero, self._shift)
+        passing = False
         for each in SparseDecoding(track, wanted, last=last, index=KeyframeIndex.of(track)).pictures():
-            if isinstance(each, LeftOut):
-                time = self._pass(each.first)
-                self._check_time(each.first, time)
-                if time >= self._shift:
-                    yield Passed(time)
-                if each.last != each.first:
-                    self._pass(each.last)
-            else:
+            if not isinstance(each, LeftOut):
                 decoded = self._placed(each)
                 self._check_time(each.pts, decoded.pts)
+                passing = False
                 if decoded.pts >= decoded.shift:
                     yield decoded
+                continue
+            placed = None
+            if not passing:
+                placed = each.first
+                time = self._pass(placed)
+                if time >= self._shift:
+                    passing = True
+                    yield Passed(time)
+            if self._needs_gaps and each.last != placed:
+                self._pass(each.last)
 
     def rewind(self) -> None:
         """Goes back to the beginning. Times go on from where the last picture left the screen, counts too.
@@ -237,7 +242,9 @@ class Reader:
         self._damaged_before = self._opened.damaged = 0
         self._seen.clear()
         stream = self._opened.stream
-        self._clock = FrameClock(self._opened.zero, stream.average_rate or stream.guessed_rate)
+        rate = stream.average_rate or stream.guessed_rate
+        self._needs_gaps = rate is None or rate > BELIEVABLE_FPS  # to know how long a frame is shown
+        self._clock = FrameClock(self._opened.zero, rate)
         self._events = self._decode()
 
     def _look(self) -> VideoInfo:
@@ -306,7 +313,7 @@ class Reader:
             try:
                 track.decode(packet)
             except av.FFmpegError:
-                track.damaged += packet.size > 0
+                track.damaged += 1
                 continue
             for picture in track.ready():
                 if track.damaged > failed:
@@ -329,8 +336,10 @@ class Reader:
     def _pass(self, pts: int) -> Fraction:
         """Places a frame that was not decoded; when it is shown."""
         time, duration = self._clock.place(pts * self._opened.time_base, None, None)
-        self.end = time + self._shift + duration
-        return time + self._shift
+        time += self._shift
+        self.end = time + duration
+        self._check_time(pts, time)
+        return time
 
     def _check_time(self, pts: int | None, time: Fraction) -> None:
         """Frames that are not decoded can be told from others only where times are what packets say."""

@@ -78,6 +78,7 @@ class SparseDecoding:
         self._landing: int | None = None  # the same until its picture came
         self._earliest: int | None = None  # of all that is shown
         self._tick = wanted.tick_from(last) if wanted.has_ticks else 0
+        self._may_jump = wanted.has_ticks  # something changed since it was last looked for where to jump
         self._aimed: int | None = None
         self._note_earliest(last)
         for pts in track.in_flight:
@@ -96,20 +97,20 @@ class SparseDecoding:
         yield from self._take()
         while True:
             self._read_ahead()
-            stamp = self._next_unserved() if self._wanted.has_ticks and self._window else None
-            skipped = 0 if stamp is None else self._packets_to_skip(stamp)
-            target = None if stamp is None or skipped else self._index_target(stamp)
-            if skipped:
-                yield from self._skip(skipped)
-            elif target is not None and stamp is not None:
-                yield from self._jump(target, stamp)
-            elif self._window:
-                packet = self._window.popleft()
-                self._window_bytes -= packet.size
-                self._give(packet)
-                yield from self._take()
-            else:
+            if not self._window:
                 break
+            if self._may_jump:
+                stamp = self._next_unserved()
+                self._may_jump = stamp is None and self._wanted.has_ticks
+                if stamp is not None and (skipped := self._packets_to_skip(stamp)):
+                    yield from self._skip(skipped)
+                elif stamp is not None and (target := self._index_target(stamp)) is not None:
+                    yield from self._jump(target, stamp)
+                    continue
+            packet = self._window.popleft()
+            self._window_bytes -= packet.size
+            if self._give(packet):
+                yield from self._take()
         if not self._stopped:
             yield from self._drain()
 
@@ -144,13 +145,14 @@ class SparseDecoding:
         self._note_earliest(pts)
         if packet.is_keyframe:
             self._keyframes.append((self._window_end - 1, pts))
+            self._may_jump = self._wanted.has_ticks
 
     def _note_earliest(self, pts: int) -> None:
         if pts >= self._wanted.first_shown and (self._earliest is None or pts < self._earliest):
             self._earliest = pts
 
-    def _give(self, packet: Packet[VideoStream]) -> None:
-        """Gives the packet to the decoder, which may leave it out if its frame is not wanted."""
+    def _give(self, packet: Packet[VideoStream]) -> bool:
+        """Gives the packet to the decoder, unless nobody needs it; whether there are pictures then."""
         pts = packet.pts
         assert pts is not None
         wanted: bool | None = None
@@ -162,8 +164,10 @@ class SparseDecoding:
                 wanted = None
             self._given[pts] = wanted
         if wanted is False and (self._drops_all or (self._is_nonref is not None and self._is_nonref(packet))):
-            return
-        self._decode(packet)
+            return False
+        if wanted:
+            self._may_jump = self._wanted.has_ticks
+        return self._decode(packet)
 
     def _is_wanted(self, pts: int, *, keyframe: bool) -> bool:
         following = bisect_right(self._known, pts)
@@ -172,9 +176,9 @@ class SparseDecoding:
         first = self._earliest is None or pts <= self._earliest
         return self._wanted.frame(pts, self._known[following], first=first, keyframe=keyframe)
 
-    def _decode(self, packet: Packet[VideoStream] | None) -> None:
+    def _decode(self, packet: Packet[VideoStream] | None) -> bool:
         try:
-            self._track.decode(packet)
+            return self._track.decode(packet)
         except av.FFmpegError as error:
             raise Distrusted("packets that cannot be decoded") from error
 
@@ -231,6 +235,8 @@ class SparseDecoding:
 
     def _drain(self, until: int | None = None) -> Iterator[VideoFrame | LeftOut]:
         self._decode(None)
+        if self._track.damaged:
+            raise Distrusted("packets that cannot be decoded")
         yield from self._take()
         if self._landing is not None:
             raise Distrusted("no keyframe where the index has one")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 _BROKEN_READS_IN_A_ROW = 50
+_SKIPS_ALL = frozenset(("h264", "hevc"))
+"""Decoders that pass over a packet at skip_frame ALL."""
 _IN_FLIGHT = 64  # more than reordering and threads of any decoder hold back
 
 
@@ -64,6 +66,7 @@ class Track:
         self.last_index_dts: int | None = None
         self._ready: deque[VideoFrame] = deque()
         self._drained = False
+        self._spare: Packet[VideoStream] | None = None  # one that was decoded before
         index = self.stream.index_entries
         if "mov" in self.container.format.name and len(index):
             self.last_index_dts = index[-1].timestamp
@@ -97,19 +100,39 @@ class Track:
             else:
                 return
 
-    def decode(self, packet: Packet[VideoStream] | None) -> None:
-        """Gives the decoder a packet, the empty one or None at the end; `ready` has the pictures then.
+    def decode(self, packet: Packet[VideoStream] | None) -> bool:
+        """Gives the decoder a packet, the empty one or None at the end; whether `ready` has pictures then.
 
         Raises:
-            av.FFmpegError: the packet cannot be decoded.
+            av.FFmpegError: a packet cannot be decoded, which need not be this one.
         """
         if packet is None or (packet.size == 0 and packet.dts is None):
-            if self._drained:
-                return
-            self._drained = True
-        elif not packet.is_discard:
-            self.in_flight.append(packet.pts)
-        self._ready.extend(self.decoder.decode(packet))
+            self._drain()
+        else:
+            if not packet.is_discard:
+                self.in_flight.append(packet.pts)
+            if self._spare is None and packet.is_keyframe:
+                self._spare = packet
+            self._ready.extend(self.decoder.decode(packet))
+        return bool(self._ready)
+
+    def _drain(self) -> None:
+        """Has the decoder give all it holds back. Packets that fail are counted at once.
+
+        At the first of those PyAV gives up, and with it all that comes after. So the decoder's threads are
+        emptied first, each by a packet of which nothing is decoded.
+        """
+        if self._drained:
+            return
+        self._drained = True
+        spares = self.decoder.thread_count - 1 if self.decoder.codec.name in _SKIPS_ALL else 0
+        self.decoder.skip_frame = "ALL"
+        for packet in (*[self._spare] * spares, None) if self._spare is not None else (None,):
+            try:
+                self._ready.extend(self.decoder.decode(packet))
+            except av.FFmpegError:
+                self.damaged += 1
+        self.decoder.skip_frame = "DEFAULT"
 
     def ready(self) -> Iterator[VideoFrame]:
         """Takes the pictures that are decoded and not yet taken."""

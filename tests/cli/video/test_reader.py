@@ -195,3 +195,18 @@ def test_pictures_of_an_absurd_size_are_refused(tmp_path: Path) -> None:
     path.write_bytes(raw.replace(struct.pack("<II", 128, 64), struct.pack("<II", 9000, 9000)))
     with pytest.raises(InputError, match=r"no picture in it can be decoded"):
         Reader(str(path))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("wrecked", [range(57, 58), range(58, 60)])
+def test_damage_near_the_end_takes_nothing_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, wrecked: range
+) -> None:
+    """Frames still in the decoder's threads when one of them fails come out all the same."""
+    path = damaged(make_clip(tmp_path / "clip.mp4", steady(60), keyframe_every=5), wrecked)
+    monkeypatch.setattr("cli.video.decoder._thread_count", lambda: threads)
+    reader = Reader(str(path))
+    frames = [event for event in reader.frames() if isinstance(event, Decoded)]
+    assert reader.damaged == len(wrecked)
+    assert len(frames) == 60 - len(wrecked)
+    reader.close()
