@@ -42,6 +42,11 @@ def is_intra_only(decoder: VideoCodecContext) -> bool:
     return decoder.codec.intra_only and decoder.codec.name not in _HAS_STATE
 
 
+def tells_keyframes(decoder: VideoCodecContext) -> bool:
+    """Whether pictures of `decoder` say that they are keyframes; libvpx leaves that to the packets."""
+    return not decoder.codec.name.startswith("libvpx")
+
+
 def _thread_count() -> int:
     """One more than there are cores: while pictures are converted, the others have something to do."""
     return min(_MAX_THREADS, (os.cpu_count() or 1) + 1)

@@ -20,7 +20,7 @@ class KeyframeIndex:
     def __init__(self, track: Track) -> None:
         self._entries = track.stream.index_entries
         self._by_dts = _BY_DTS in track.container.format.name
-        self._reorder = 0
+        self._reorder = track.opening_delay if self._by_dts else 0
         """How much later a keyframe is shown than its entry says."""
 
     @classmethod
@@ -39,6 +39,10 @@ class KeyframeIndex:
     def earlier(self, stamp: int) -> int | None:
         """The entry of the keyframe before the one at `stamp`."""
         return self.before(stamp - 1 + self._reorder)
+
+    def ways_to(self, stamp: int) -> tuple[int, ...]:
+        """What to seek to for the keyframe at `stamp`: demuxers take it for a PTS, or for a DTS."""
+        return (stamp + self._reorder, stamp) if self._reorder else (stamp,)
 
     def is_ahead(self, stamp: int, horizon: int, known: list[int]) -> bool:
         """Whether the keyframe at `stamp` was not read yet, if DTS up to `horizon` and `known` PTS were."""

@@ -7,7 +7,6 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import av
@@ -87,6 +86,7 @@ class Reader:
         self._damaged_before = 0
         self._shift = Fraction(0)
         self._seen: deque[Decoded | Damage] = deque()
+        self._events: Iterator[Decoded | Damage] = iter(())
         self._track: Track | None = None
         self._is_url = is_url(given)
         self._input = OpenInput(given, stopped, timeouts)
@@ -126,7 +126,12 @@ class Reader:
         """
         if start > 0 and self._is_seekable:
             self._seek(start)
-        for event in chain(self._seen, self._events):
+        seen, self._seen = self._seen, deque()
+        while seen:  # no picture is to stay in memory
+            event = seen.popleft()
+            if isinstance(event, Damage) or event.pts >= event.shift:
+                yield event
+        for event in self._events:
             if isinstance(event, Damage) or event.pts >= event.shift:
                 yield event
 
@@ -156,9 +161,12 @@ class Reader:
         if self.damaged or not isinstance(newest, Decoded) or last is None:
             yield from self.frames()
             return
+        self._seen.clear()
+        self._events = iter(())
         self._check_time(last, newest.pts)
         if newest.pts >= newest.shift:
             yield newest
+        del newest  # no picture is to stay in memory
         track = self._opened
         wanted = Wanted(plan, track.time_base, track.zero, self._shift)
         passing = False
@@ -331,7 +339,7 @@ class Reader:
         time, duration = self._clock.place(pts, dts, picture.duration * base if picture.duration else None)
         time += self._shift
         self.end = time + duration
-        return Decoded(picture, time, duration, picture.key_frame, self._shift)
+        return Decoded(picture, time, duration, track.is_keyframe(picture), self._shift)
 
     def _pass(self, pts: int) -> Fraction:
         """Places a frame that was not decoded; when it is shown."""

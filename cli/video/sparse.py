@@ -56,7 +56,8 @@ class SparseDecoding:
         """`last`: PTS of the last picture taken from the track. `index`: None if nothing is to be jumped."""
         self._track = track
         self._wanted = wanted
-        self._index = index if wanted.has_ticks else None
+        self._index = index
+        self._jumps = wanted.has_ticks
         self._drops_all = is_intra_only(track.decoder)
         self._is_nonref = nonref_test(track.decoder)
         self._has_no_fields = self._is_nonref is not None and track.decoder.codec.name == "h264"
@@ -78,7 +79,7 @@ class SparseDecoding:
         self._landing: int | None = None  # the same until its picture came
         self._earliest: int | None = None  # of all that is shown
         self._tick = wanted.tick_from(last) if wanted.has_ticks else 0
-        self._may_jump = wanted.has_ticks  # something changed since it was last looked for where to jump
+        self._may_jump = self._jumps  # something changed since it was last looked for where to jump
         self._aimed: int | None = None
         self._note_earliest(last)
         for pts in track.in_flight:
@@ -101,12 +102,12 @@ class SparseDecoding:
                 break
             if self._may_jump:
                 stamp = self._next_unserved()
-                self._may_jump = stamp is None and self._wanted.has_ticks
-                if stamp is not None and (skipped := self._packets_to_skip(stamp)):
-                    yield from self._skip(skipped)
-                elif stamp is not None and (target := self._index_target(stamp)) is not None:
+                self._may_jump = stamp is None
+                if stamp is not None and (target := self._index_target(stamp)) is not None:
                     yield from self._jump(target, stamp)
                     continue
+                if stamp is not None and (skipped := self._packets_to_skip(stamp)):
+                    yield from self._skip(skipped)
             packet = self._window.popleft()
             self._window_bytes -= packet.size
             if self._give(packet):
@@ -145,7 +146,7 @@ class SparseDecoding:
         self._note_earliest(pts)
         if packet.is_keyframe:
             self._keyframes.append((self._window_end - 1, pts))
-            self._may_jump = self._wanted.has_ticks
+            self._may_jump = self._jumps
 
     def _note_earliest(self, pts: int) -> None:
         if pts >= self._wanted.first_shown and (self._earliest is None or pts < self._earliest):
@@ -166,7 +167,7 @@ class SparseDecoding:
         if wanted is False and (self._drops_all or (self._is_nonref is not None and self._is_nonref(packet))):
             return False
         if wanted:
-            self._may_jump = self._wanted.has_ticks
+            self._may_jump = self._jumps
         return self._decode(packet)
 
     def _is_wanted(self, pts: int, *, keyframe: bool) -> bool:
@@ -185,32 +186,36 @@ class SparseDecoding:
     def _take(self) -> Iterator[VideoFrame | LeftOut]:
         """What the decoder has ready, held against what was expected."""
         for picture in self._track.ready():
-            pts = picture.pts
-            if pts is None or picture.is_corrupt:
-                raise Distrusted("a damaged frame")
-            if self._landed is not None and pts < self._landed:
-                continue  # it refers to what was jumped over
-            if self._landing is not None:
-                if pts > self._landing or not picture.key_frame:
-                    raise Distrusted("no keyframe where the index has one")
-                self._landing = None
-            if self._has_no_fields and picture.interlaced_frame:
-                raise Distrusted("fields")
-            wanted = self._given.get(pts, ...)
-            if wanted is ...:
-                raise Distrusted("a frame without a packet")
-            if pts <= self._last:
-                if self._overlap is None or pts > self._overlap:
-                    raise Distrusted("frames out of order")
-                self._forget(pts)
-            elif wanted is False:
-                if not self._passing:
-                    yield from self._pass_until(pts + 1)
-            else:
-                yield from self._pass_until(pts)
-                self._forget(pts)
-                self._last, self._passing = pts, False
-                yield picture
+            yield from self._accept(picture)
+            del picture  # before the next one is made
+
+    def _accept(self, picture: VideoFrame) -> Iterator[VideoFrame | LeftOut]:
+        pts = picture.pts
+        if pts is None or picture.is_corrupt:
+            raise Distrusted("a damaged frame")
+        if self._landed is not None and pts < self._landed:
+            return  # it refers to what was jumped over
+        if self._landing is not None:
+            if pts > self._landing or not self._track.is_keyframe(picture):
+                raise Distrusted("no keyframe where the index has one")
+            self._landing = None
+        if self._has_no_fields and picture.interlaced_frame:
+            raise Distrusted("fields")
+        wanted = self._given.get(pts, ...)
+        if wanted is ...:
+            raise Distrusted("a frame without a packet")
+        if pts <= self._last:
+            if self._overlap is None or pts > self._overlap:
+                raise Distrusted("frames out of order")
+            self._forget(pts)
+        elif wanted is False:
+            if not self._passing:
+                yield from self._pass_until(pts + 1)
+        else:
+            yield from self._pass_until(pts)
+            self._forget(pts)
+            self._last, self._passing = pts, False
+            yield picture
 
     def _forget(self, pts: int) -> None:
         del self._given[pts]
@@ -235,9 +240,9 @@ class SparseDecoding:
 
     def _drain(self, until: int | None = None) -> Iterator[VideoFrame | LeftOut]:
         self._decode(None)
+        yield from self._take()
         if self._track.damaged:
             raise Distrusted("packets that cannot be decoded")
-        yield from self._take()
         if self._landing is not None:
             raise Distrusted("no keyframe where the index has one")
         yield from self._pass_until(until)
@@ -317,24 +322,29 @@ class SparseDecoding:
         self._known.clear()
         self._given.clear()
         self._aimed = target
-        landed: Packet[VideoStream] | None = None
-        while landed is None:
+        landed = self._land(target)
+        while landed.pts is None or landed.pts > latest:
+            earlier = self._index.earlier(target)
+            if earlier is None:
+                raise Distrusted("no keyframe where the index has one")
+            target = earlier
+            landed = self._land(target)
+        self._ended = self._stopped = False
+        self._landed = self._landing = landed.pts
+        self._overlap = self._last if landed.pts <= self._last else None
+        self._queue(landed, None)
+
+    def _land(self, target: int) -> Packet[VideoStream]:
+        """Seeks to the keyframe that the index has at `target`, or one before; gives its packet."""
+        assert self._index is not None
+        for stamp in self._index.ways_to(target):
             try:
-                self._track.seek(target)
+                self._track.seek(stamp)
             except av.FFmpegError as error:
                 raise Distrusted("seeking fails") from error
             self._track.last_dts = None
             self._packets = self._track.packets()
             landed = next(self._packets, None)
-            if landed is None or landed.pts is None or not self._index.has(landed, target):
-                raise Distrusted("no keyframe where the index has one")
-            if landed.pts > latest:
-                earlier = self._index.earlier(target)
-                if earlier is None:
-                    raise Distrusted("no keyframe where the index has one")
-                target, landed = earlier, None
-        assert landed.pts is not None
-        self._ended = self._stopped = False
-        self._landed = self._landing = landed.pts
-        self._overlap = self._last if landed.pts <= self._last else None
-        self._queue(landed, None)
+            if landed is not None and self._index.has(landed, target):
+                return landed
+        raise Distrusted("no keyframe where the index has one")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import av
 
 from cli.video.container import OpenInput, video_stream
-from cli.video.decoder import decoder_for
+from cli.video.decoder import decoder_for, tells_keyframes
 from cli.video.info import time_zero
 from protocol.errors import InputError
 
@@ -36,6 +36,7 @@ class Track:
         last_dts, last_index_dts: of the packets read so far, and of a complete index.
         opening_pts: of the first keyframe read since the beginning or the last `seek`. What is shown before
             it may refer to what was not read.
+        opening_delay: by how much that keyframe's DTS is before its PTS.
         in_flight: PTS of the packets last given to the decoder whose pictures are shown, in their order.
     """
 
@@ -61,11 +62,15 @@ class Track:
         self.damaged = 0
         self.decoded = 0
         self.opening_pts: int | None = None
+        self.opening_delay = 0
         self.in_flight: deque[int | None] = deque(maxlen=_IN_FLIGHT)
         self.last_dts: int | None = None
         self.last_index_dts: int | None = None
+        self._tells_keyframes = tells_keyframes(self.decoder)
+        self._keyframes: deque[int | None] = deque(maxlen=_IN_FLIGHT)
         self._ready: deque[VideoFrame] = deque()
         self._drained = False
+        self._last_calls: deque[Packet[VideoStream] | None] = deque()
         self._spare: Packet[VideoStream] | None = None  # one that was decoded before
         index = self.stream.index_entries
         if "mov" in self.container.format.name and len(index):
@@ -88,6 +93,7 @@ class Track:
                         self.last_dts = max(packet.dts, self.last_dts or packet.dts)
                     if self.opening_pts is None and packet.is_keyframe:
                         self.opening_pts = packet.pts
+                        self.opening_delay = (packet.pts or 0) - (packet.dts or 0)
                     yield packet
             except IndexError:
                 continue  # PyAV's, for a packet of a stream that was not there when the file was opened
@@ -101,44 +107,48 @@ class Track:
                 return
 
     def decode(self, packet: Packet[VideoStream] | None) -> bool:
-        """Gives the decoder a packet, the empty one or None at the end; whether `ready` has pictures then.
+        """Gives the decoder a packet, the empty one or None at the end; whether `ready` may have pictures.
 
         Raises:
             av.FFmpegError: a packet cannot be decoded, which need not be this one.
         """
-        if packet is None or (packet.size == 0 and packet.dts is None):
-            self._drain()
-        else:
+        if packet is not None and (packet.size or packet.dts is not None):
             if not packet.is_discard:
                 self.in_flight.append(packet.pts)
-            if self._spare is None and packet.is_keyframe:
-                self._spare = packet
+            if packet.is_keyframe:
+                self._spare = packet if self._spare is None else self._spare
+                if not self._tells_keyframes:
+                    self._keyframes.append(packet.pts)
             self._ready.extend(self.decoder.decode(packet))
-        return bool(self._ready)
+        elif not self._drained:
+            self._drained = True
+            spares = self.decoder.thread_count - 1 if self.decoder.codec.name in _SKIPS_ALL else 0
+            self._last_calls.extend([self._spare] * spares if self._spare is not None else [])
+            self._last_calls.append(None)
+        return bool(self._ready or self._last_calls)
 
-    def _drain(self) -> None:
-        """Has the decoder give all it holds back. Packets that fail are counted at once.
+    def ready(self) -> Iterator[VideoFrame]:
+        """Takes the pictures that are decoded and not yet taken.
 
-        At the first of those PyAV gives up, and with it all that comes after. So the decoder's threads are
-        emptied first, each by a packet of which nothing is decoded.
+        At the end these are all that the decoder holds back, and packets that fail are counted as they come
+        up. At the first of them PyAV gives up on what comes after, so the decoder's threads are emptied one
+        by one, each by a packet of which nothing is decoded.
         """
-        if self._drained:
-            return
-        self._drained = True
-        spares = self.decoder.thread_count - 1 if self.decoder.codec.name in _SKIPS_ALL else 0
-        self.decoder.skip_frame = "ALL"
-        for packet in (*[self._spare] * spares, None) if self._spare is not None else (None,):
+        while self._ready or self._last_calls:
+            if self._ready:
+                self.decoded += 1
+                yield self._ready.popleft()
+                continue
+            packet = self._last_calls.popleft()
+            self.decoder.skip_frame = "ALL" if self._last_calls else "DEFAULT"
             try:
                 self._ready.extend(self.decoder.decode(packet))
             except av.FFmpegError:
                 self.damaged += 1
-        self.decoder.skip_frame = "DEFAULT"
 
-    def ready(self) -> Iterator[VideoFrame]:
-        """Takes the pictures that are decoded and not yet taken."""
-        while self._ready:
-            self.decoded += 1
-            yield self._ready.popleft()
+    def is_keyframe(self, picture: VideoFrame) -> bool:
+        """Whether `picture` is one, by what the decoder says or else its packet."""
+        return picture.key_frame or picture.pts in self._keyframes
 
     def seek(self, stamp: int) -> None:
         """Goes to the keyframe before `stamp`, in units of the time base.
@@ -152,6 +162,7 @@ class Track:
     def begin_anew(self, opening_pts: int | None) -> None:
         """Has the decoder forget all it was given; a keyframe comes next, shown at `opening_pts` if known."""
         self._ready.clear()
+        self._last_calls.clear()
         self.in_flight.clear()
         self.opening_pts = opening_pts
         self._drained = False
@@ -160,4 +171,5 @@ class Track:
     def close(self) -> None:
         """Lets go of the container, not of the input."""
         self._ready.clear()
+        self._last_calls.clear()
         self.container.close()
