@@ -85,7 +85,9 @@ def measured(text: str) -> str:
 def test_console(block: list[tuple[str, str]], desk: Path) -> None:
     path = f"{desk / 'bin'}{os.pathsep}{os.environ['PATH']}"
     port = free_port()
-    environ = environment(PATH=path, NIM_HTTP_API_PORT=port, COLUMNS="200")
+    # Left alone, vLLM takes most of the machine's memory, and fails where others hold some of it.
+    few = {"VLLM_CPU_KVCACHE_SPACE": "1"}
+    environ = environment(PATH=path, NIM_HTTP_API_PORT=port, COLUMNS="200", **few)
     with contextlib.ExitStack() as servers:
         for command, printed in block:
             for tool in ("jq", "curl", "script"):
