@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 from cli.video.inputs import is_url
 from cli.video.lookahead import Exhausted, Lookahead
 from cli.video.picture import PictureRenderer
-from cli.video.reader import Decoded, Reader
+from cli.video.reader import Reader
 from cli.video.sampled import sampled
+from cli.video.timeline import Decoded
 from cli.video.timeouts import DEFAULT_TIMEOUTS, Pulse, Timeouts
 from protocol.frame import Frame
 from protocol.redaction import mask_url

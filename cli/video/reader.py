@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import av
 
-from cli.video.clock import BELIEVABLE_FPS, FrameClock
 from cli.video.container import OpenInput
 from cli.video.info import VideoInfo, describe
 from cli.video.inputs import is_url
 from cli.video.keyframe_index import KeyframeIndex
-from cli.video.sparse import Distrusted, LeftOut, SparseDecoding
+from cli.video.sparse import LeftOut, SparseDecoding
+from cli.video.timeline import Decoded, Passed, Timeline
 from cli.video.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from cli.video.track import Track
 from cli.video.wanted import Wanted
@@ -25,8 +24,6 @@ from protocol.source import Damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from av import VideoFrame
 
     from cli.video.sampling import SamplingPlan
 
@@ -37,35 +34,12 @@ _SPARSE_FPS = 1
 """At most so many ticks a second leave whole groups of pictures between them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """A frame that is shown from `pts` (seconds from zero) for about `duration` seconds.
-
-    `shift` is how much of `pts` comes from having read the video before.
-    """
-
-    picture: VideoFrame
-    pts: Fraction
-    duration: Fraction
-    keyframe: bool
-    shift: Fraction = Fraction(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """From `pts` on, until the next `Decoded`, frames are on screen that were not decoded."""
-
-    pts: Fraction
-    keyframe: Literal[False] = False
-
-
 class Reader:
     """One video, read once or again and again, in the calling thread, which FFmpeg may block for long.
 
     Attributes:
         name: the input as the person gave it, credentials masked.
         info: what the file says of itself.
-        end: when the last picture read so far leaves the screen, in seconds.
     """
 
     def __init__(
@@ -81,7 +55,6 @@ class Reader:
             InputError: it cannot be opened, or there is no picture in it.
         """
         self._stopped = stopped
-        self.end = Fraction(0)
         self._decoded_before = 0
         self._damaged_before = 0
         self._shift = Fraction(0)
@@ -104,6 +77,11 @@ class Reader:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def end(self) -> Fraction:
+        """When the last picture read so far leaves the screen, in seconds."""
+        return self._timeline.end
 
     @property
     def frames_decoded(self) -> int:
@@ -163,7 +141,8 @@ class Reader:
             return
         self._seen.clear()
         self._events = iter(())
-        self._check_time(last, newest.pts)
+        timeline = self._timeline
+        timeline.check(last, newest.pts)
         if newest.pts >= newest.shift:
             yield newest
         del newest  # no picture is to stay in memory
@@ -172,8 +151,7 @@ class Reader:
         passing = False
         for each in SparseDecoding(track, wanted, last=last, index=KeyframeIndex.of(track)).pictures():
             if not isinstance(each, LeftOut):
-                decoded = self._placed(each)
-                self._check_time(each.pts, decoded.pts)
+                decoded = timeline.place_told(each)
                 passing = False
                 if decoded.pts >= decoded.shift:
                     yield decoded
@@ -181,12 +159,12 @@ class Reader:
             placed = None
             if not passing:
                 placed = each.first
-                time = self._pass(placed)
+                time = timeline.pass_over(placed)
                 if time >= self._shift:
                     passing = True
                     yield Passed(time)
-            if self._needs_gaps and each.last != placed:
-                self._pass(each.last)
+            if timeline.needs_gaps and each.last != placed:
+                timeline.pass_over(each.last)
 
     def rewind(self) -> None:
         """Goes back to the beginning. Times go on from where the last picture left the screen, counts too.
@@ -205,7 +183,7 @@ class Reader:
         Raises:
             InputError: it cannot be opened again.
         """
-        self._shift = self.end = Fraction(0)
+        self._shift = Fraction(0)
         self._open()
 
     def truncated(self) -> bool:
@@ -249,10 +227,7 @@ class Reader:
         self._decoded_before = self._opened.decoded = 0
         self._damaged_before = self._opened.damaged = 0
         self._seen.clear()
-        stream = self._opened.stream
-        rate = stream.average_rate or stream.guessed_rate
-        self._needs_gaps = rate is None or rate > BELIEVABLE_FPS  # to know how long a frame is shown
-        self._clock = FrameClock(self._opened.zero, rate)
+        self._timeline = Timeline(self._opened, self._shift)
         self._events = self._decode()
 
     def _look(self) -> VideoInfo:
@@ -294,17 +269,13 @@ class Reader:
             if isinstance(event, Decoded) and event.keyframe:
                 self._opened.decoded, self._opened.damaged = 1, 0
                 self._seen.append(event)
-                return event.pts <= start and self._clock.anchored
+                return event.pts <= start and self._timeline.anchored
         return False
 
     def _load_index(self) -> None:
         """Has FFmpeg read an index that it otherwise reads when it first seeks."""
         track = self._opened
-        if (
-            "matroska" not in track.container.format.name
-            or self._shift
-            or len(track.stream.index_entries) > 1
-        ):
+        if "matroska" not in track.container.format.name or len(track.stream.index_entries) > 1:
             return
         with suppress(av.FFmpegError):
             track.seek(math.floor((self._first + track.zero) / track.time_base))
@@ -327,33 +298,9 @@ class Reader:
                 if track.damaged > failed:
                     yield self._damage(track.damaged - failed)
                     failed = track.damaged
-                yield self._placed(picture)
+                yield self._timeline.place(picture)
         if track.damaged > failed:
             yield self._damage(track.damaged - failed)
-
-    def _placed(self, picture: VideoFrame) -> Decoded:
-        track = self._opened
-        base = picture.time_base or track.time_base
-        dts = None if picture.dts is None else picture.dts * base
-        pts = None if picture.pts is None or (track.only_dts and dts is not None) else picture.pts * base
-        time, duration = self._clock.place(pts, dts, picture.duration * base if picture.duration else None)
-        time += self._shift
-        self.end = time + duration
-        return Decoded(picture, time, duration, track.is_keyframe(picture), self._shift)
-
-    def _pass(self, pts: int) -> Fraction:
-        """Places a frame that was not decoded; when it is shown."""
-        time, duration = self._clock.place(pts * self._opened.time_base, None, None)
-        time += self._shift
-        self.end = time + duration
-        self._check_time(pts, time)
-        return time
-
-    def _check_time(self, pts: int | None, time: Fraction) -> None:
-        """Frames that are not decoded can be told from others only where times are what packets say."""
-        track = self._opened
-        if pts is None or time != pts * track.time_base - track.zero + self._shift:
-            raise Distrusted("a time that is not believed")
 
     def _damage(self, packets: int) -> Damage:
         what = "1 packet" if packets == 1 else f"{packets} packets"

@@ -6,15 +6,16 @@ import logging
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from cli.video.reader import Passed
-from cli.video.sparse import Distrusted
+from cli.video.packet_window import Distrusted
+from cli.video.timeline import Passed
 from protocol.source import Damage, Ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.video.reader import Decoded, Reader
+    from cli.video.reader import Reader
     from cli.video.sampling import SamplingPlan
+    from cli.video.timeline import Decoded
 
 log = logging.getLogger(__name__)
 

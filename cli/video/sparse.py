@@ -8,15 +8,14 @@ picture that comes out is held against that, and what does not agree ends in `Di
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections import deque
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import av
 
 from cli.video.decoder import is_intra_only
 from cli.video.nonref import nonref_test
+from cli.video.packet_window import Distrusted, PacketWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,17 +27,8 @@ if TYPE_CHECKING:
     from cli.video.track import Track
     from cli.video.wanted import Wanted
 
-_PACKETS_AHEAD = 48
-"""Read before the first of them is decoded, to know which frame follows which on screen, and where the next
-group of pictures begins."""
-
-_BYTES_AHEAD = 32 << 20
 _LEAST_SAVED = 4
 """Packets that must be saved for the decoder to be emptied and begin anew."""
-
-
-class Distrusted(Exception):
-    """The file is not what its packets or its index say: it must be decoded as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +51,7 @@ class SparseDecoding:
         self._drops_all = is_intra_only(track.decoder)
         self._is_nonref = nonref_test(track.decoder)
         self._has_no_fields = self._is_nonref is not None and track.decoder.codec.name == "h264"
-        self._packets = track.packets()
-        self._window: deque[Packet[VideoStream]] = deque()
-        self._window_end = 0  # packets that went into the window so far
-        self._keyframes: deque[tuple[int, int]] = deque()  # of those in it: which packet, and PTS
-        self._window_bytes = 0
-        self._ended = False
-        self._stopped = False
+        self._window = PacketWindow(track)
         # PTS in ascending order of all that was read and is not on screen yet, and of those the decoder had
         # its turn with, whether the picture is wanted, and so must come; None if it is should it come.
         self._known: list[int] = []
@@ -97,7 +81,8 @@ class SparseDecoding:
         """
         yield from self._take()
         while True:
-            self._read_ahead()
+            for packet in self._window.fill():
+                self._note(packet)
             if not self._window:
                 break
             if self._may_jump:
@@ -106,35 +91,16 @@ class SparseDecoding:
                 if stamp is not None and (target := self._index_target(stamp)) is not None:
                     yield from self._jump(target, stamp)
                     continue
-                if stamp is not None and (skipped := self._packets_to_skip(stamp)):
-                    yield from self._skip(skipped)
-            packet = self._window.popleft()
-            self._window_bytes -= packet.size
-            if self._give(packet):
+                if stamp is not None and not self._drops_all:
+                    yield from self._skip_to(stamp)
+            if self._give(self._window.take()):
                 yield from self._take()
-        if not self._stopped:
+        if not self._window.stopped:
             yield from self._drain()
 
-    def _read_ahead(self) -> None:
-        while not self._ended and len(self._window) < _PACKETS_AHEAD and self._window_bytes < _BYTES_AHEAD:
-            before = self._track.last_dts
-            packet = next(self._packets, None)
-            if self._track.damaged:
-                raise Distrusted("packets that cannot be read")
-            if packet is None or (packet.size == 0 and packet.dts is None):
-                self._ended, self._stopped = True, packet is None
-                return
-            self._queue(packet, before)
-
-    def _queue(self, packet: Packet[VideoStream], last_dts: int | None) -> None:
-        pts, dts = packet.pts, packet.dts
-        if pts is None or (dts is not None and pts < dts) or packet.is_corrupt:
-            raise Distrusted("a packet without a time of its own")
-        if dts is not None and last_dts is not None and dts < last_dts:
-            raise Distrusted("packets out of order")
-        self._window.append(packet)
-        self._window_bytes += packet.size
-        self._window_end += 1
+    def _note(self, packet: Packet[VideoStream]) -> None:
+        pts = packet.pts
+        assert pts is not None
         if packet.is_discard or (self._landed is not None and pts < self._landed):
             return
         if pts <= self._last and (self._overlap is None or pts > self._overlap):
@@ -145,7 +111,6 @@ class SparseDecoding:
         self._known.insert(at, pts)
         self._note_earliest(pts)
         if packet.is_keyframe:
-            self._keyframes.append((self._window_end - 1, pts))
             self._may_jump = self._jumps
 
     def _note_earliest(self, pts: int) -> None:
@@ -255,7 +220,7 @@ class SparseDecoding:
 
         None where the plan has ended, or packets do not tell.
         """
-        horizon = self._window[-1].dts  # whatever was not read yet is shown after this
+        horizon = self._window.horizon
         if horizon is None:
             return None
         while (stamp := self._wanted.stamp_of(self._tick)) is not None and stamp < horizon:
@@ -267,27 +232,9 @@ class SparseDecoding:
             self._tick = max(self._tick + 1, self._wanted.tick_from(min(self._known[at], horizon)))
         return stamp
 
-    def _packets_to_skip(self, stamp: int) -> int:
-        """How many packets stand before the last keyframe in the window that is shown at or before `stamp`.
-
-        0 if it is not worth while, or the decoder drops packets one by one.
-        """
-        first = self._window_end - len(self._window)
-        while self._keyframes and self._keyframes[0][0] < first:
-            self._keyframes.popleft()
-        if not self._keyframes or self._drops_all:
-            return 0
-        for number, pts in reversed(self._keyframes):
-            if pts <= stamp:
-                count = number - first
-                if count < _LEAST_SAVED or any((each.pts or 0) > pts for each in islice(self._window, count)):
-                    return 0
-                return count
-        return 0
-
     def _index_target(self, stamp: int) -> int | None:
         """The last keyframe shown at or before `stamp`, by the index, if it lies beyond the window."""
-        horizon = self._window[-1].dts
+        horizon = self._window.horizon
         if self._index is None or horizon is None or stamp <= horizon:
             return None
         target = self._index.before(stamp)
@@ -295,16 +242,14 @@ class SparseDecoding:
             return None
         return target if self._index.is_ahead(target, horizon, self._known) else None
 
-    def _skip(self, count: int) -> Iterator[VideoFrame | LeftOut]:
-        """Goes on from the keyframe in the window that `count` packets stand before."""
-        landed = self._window[count].pts
-        assert landed is not None
-        for _ in range(count):
-            self._window_bytes -= self._window.popleft().size
-        yield from self._empty(until=landed)
-        self._track.begin_anew(landed)
-        self._landed = self._landing = landed
-        self._overlap = None
+    def _skip_to(self, stamp: int) -> Iterator[VideoFrame | LeftOut]:
+        """Goes on from the last keyframe in the window that is shown at or before `stamp`, if that pays."""
+        count = self._window.before_keyframe(stamp)
+        if count >= _LEAST_SAVED:
+            landed = self._window.skip(count)
+            yield from self._empty(until=landed)
+            self._track.begin_anew(landed)
+            self._land_at(landed)
 
     def _empty(self, until: int | None = None) -> Iterator[VideoFrame | LeftOut]:
         """Takes the last of what was given to the decoder; what is shown before `until` will not be given."""
@@ -316,35 +261,31 @@ class SparseDecoding:
         """Goes on from the keyframe that the index has at `target`, or from one before if it is too late."""
         assert self._index is not None
         yield from self._empty()
-        self._window.clear()
-        self._window_bytes = 0
-        self._keyframes.clear()
         self._known.clear()
         self._given.clear()
         self._aimed = target
         landed = self._land(target)
-        while landed.pts is None or landed.pts > latest:
+        while (pts := landed.pts) is None or pts > latest:
             earlier = self._index.earlier(target)
             if earlier is None:
                 raise Distrusted("no keyframe where the index has one")
             target = earlier
             landed = self._land(target)
-        self._ended = self._stopped = False
-        self._landed = self._landing = landed.pts
-        self._overlap = self._last if landed.pts <= self._last else None
-        self._queue(landed, None)
+        self._land_at(pts)
+        self._note(landed)
 
     def _land(self, target: int) -> Packet[VideoStream]:
         """Seeks to the keyframe that the index has at `target`, or one before; gives its packet."""
         assert self._index is not None
         for stamp in self._index.ways_to(target):
             try:
-                self._track.seek(stamp)
+                landed = self._window.seek(stamp)
             except av.FFmpegError as error:
                 raise Distrusted("seeking fails") from error
-            self._track.last_dts = None
-            self._packets = self._track.packets()
-            landed = next(self._packets, None)
             if landed is not None and self._index.has(landed, target):
                 return landed
         raise Distrusted("no keyframe where the index has one")
+
+    def _land_at(self, pts: int) -> None:
+        self._landed = self._landing = pts
+        self._overlap = self._last if pts <= self._last else None

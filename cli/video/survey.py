@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from cli.video.file_source import FileSource
-from cli.video.reader import Decoded
+from cli.video.timeline import Decoded
 from protocol.source import Ended
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ class Track:
         only_dts: presentation times are guesses, decoding times are right.
         damaged: reads and packets that failed so far.
         decoded: pictures taken from the decoder so far.
-        last_dts, last_index_dts: of the packets read so far, and of a complete index.
+        last_dts, last_index_dts: of the packets read since the last `seek`, and of a complete index.
         opening_pts: of the first keyframe read since the beginning or the last `seek`. What is shown before
             it may refer to what was not read.
         opening_delay: by how much that keyframe's DTS is before its PTS.
@@ -157,6 +157,7 @@ class Track:
             av.FFmpegError: the container cannot.
         """
         self.container.seek(stamp, stream=self.stream)
+        self.last_dts = None
         self.begin_anew(None)
 
     def begin_anew(self, opening_pts: int | None) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cli.video.reader import Decoded, Reader
+from cli.video.reader import Reader
 from cli.video.sampled import sampled
 from cli.video.sampling import SamplingPlan
+from cli.video.timeline import Decoded
 from protocol.source import Damage, Ended
 
 PLANS = {

@@ -10,9 +10,11 @@ import av
 import numpy as np
 import pytest
 
-from cli.video.reader import Decoded, Reader
+from cli.video.packet_window import Distrusted
+from cli.video.reader import Reader
 from cli.video.sampled import sampled
 from cli.video.sampling import SamplingPlan
+from cli.video.timeline import Decoded, Timeline
 from protocol.source import Ended
 from tests.cli.video.full_decode import LOOPS, PLANS, FullDecode, taken_in_full, taken_sparsely
 from tests.clips import make_clip, real_clips, real_facts, steady
@@ -210,19 +212,17 @@ def test_frames_already_given_are_not_given_again(tmp_path: Path, monkeypatch: p
     path = clip("a.mp4")(tmp_path)
     plan = PLANS["ten a second"]
     expected, _ = taken_in_full(path, plan)
-    place = Reader._pass
+    place = Timeline.pass_over
     for fatal in (1, 5, 15):
         calls = []
 
-        def broken(reader: Reader, pts: int, *, fatal: int = fatal, calls: list[int] = calls) -> Fraction:
+        def broken(timeline: Timeline, pts: int, *, fatal: int = fatal, calls: list[int] = calls) -> Fraction:
             calls.append(pts)
             if len(calls) == fatal:
-                from cli.video.sparse import Distrusted
-
                 raise Distrusted("a test")
-            return place(reader, pts)
+            return place(timeline, pts)
 
-        monkeypatch.setattr(Reader, "_pass", broken)
+        monkeypatch.setattr(Timeline, "pass_over", broken)
         assert taken_sparsely(path, plan)[0] == expected
         assert len(calls) == fatal
 

@@ -8,11 +8,11 @@ import pytest
 
 from cli.video import file_source, reader, sparse
 from cli.video.keyframe_index import KeyframeIndex
+from cli.video.packet_window import Distrusted
 from cli.video.picture import PictureRenderer
 from cli.video.reader import Reader
 from cli.video.sampled import sampled
 from cli.video.sampling import SamplingPlan
-from cli.video.sparse import Distrusted
 from cli.video.track import Track
 from protocol.frame import Frame
 from tests.cli.video.full_decode import PLANS, FullDecode, taken_sparsely
@@ -34,18 +34,20 @@ class Jumps:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.by_index: list[int] = []
         self.in_window: list[int] = []
-        jump, skip = sparse.SparseDecoding._jump, sparse.SparseDecoding._skip
+        jump, skip = sparse.SparseDecoding._jump, sparse.SparseDecoding._skip_to
 
         def jumped(decoding: Any, target: int, latest: int) -> Iterator[Any]:
             yield from jump(decoding, target, latest)
             self.by_index.append(self._landed(decoding))
 
-        def skipped(decoding: Any, count: int) -> Iterator[Any]:
-            yield from skip(decoding, count)
-            self.in_window.append(self._landed(decoding))
+        def skipped(decoding: Any, stamp: int) -> Iterator[Any]:
+            before = decoding._landed
+            yield from skip(decoding, stamp)
+            if decoding._landed != before:
+                self.in_window.append(self._landed(decoding))
 
         monkeypatch.setattr(sparse.SparseDecoding, "_jump", jumped)
-        monkeypatch.setattr(sparse.SparseDecoding, "_skip", skipped)
+        monkeypatch.setattr(sparse.SparseDecoding, "_skip_to", skipped)
 
     def _landed(self, decoding: Any) -> int:
         track = decoding._track
@@ -105,23 +107,6 @@ def test_seeking_that_fails_is_noticed(tmp_path: Path, monkeypatch: pytest.Monke
         list(opened.wanted_frames(plan))
     opened.close()
     assert numbers(path, plan) == [0, 75, 150, 225]
-
-
-def test_few_packets_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = make_clip(tmp_path / "a.mp4", steady(200))
-    most = []
-    give = sparse.SparseDecoding._give
-
-    def watched(decoding: Any, packet: Any) -> bool:
-        most.append((len(decoding._window), decoding._window_bytes))
-        assert decoding._window_bytes == sum(each.size for each in decoding._window)
-        return give(decoding, packet)
-
-    monkeypatch.setattr(sparse.SparseDecoding, "_give", watched)
-    monkeypatch.setattr(sparse, "_BYTES_AHEAD", 3000)
-    numbers(path, SamplingPlan(fps=Fraction(2)))
-    assert max(count for count, _ in most) < sparse._PACKETS_AHEAD
-    assert max(size for _, size in most) < 3000
 
 
 class Picture:
