@@ -9,6 +9,8 @@ import sys
 from time import monotonic
 from typing import NoReturn
 
+from psutil import NoSuchProcess, Process, wait_procs
+
 PATIENCE_S = 3.0
 """How long a process that was started from here may take to end when it is told to."""
 
@@ -27,10 +29,17 @@ def leave_at_once(code: int) -> NoReturn:
 
 def _end_children() -> None:
     until = monotonic() + PATIENCE_S
+    theirs: set[Process] = set()  # found while their parents live: one that is killed cannot end its own
     while children := multiprocessing.active_children():  # a thread may still be starting some
         for child in children:
+            with contextlib.suppress(NoSuchProcess):
+                theirs.update(Process(child.pid).children(recursive=True))
             if monotonic() < until:
                 child.terminate()
             else:
                 child.kill()
         children[0].join(0.2)
+    _, left = wait_procs(theirs, timeout=max(0.0, until - monotonic()))
+    for process in left:
+        with contextlib.suppress(NoSuchProcess):
+            process.kill()

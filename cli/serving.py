@@ -29,6 +29,7 @@ from protocol.server.metrics import Metrics
 from protocol.server.named_host import NamedHost
 from protocol.server.readiness import Readiness
 from protocol.server.server import Server, listen
+from protocol.server.server import run as run_server
 from protocol.server.settings import ANY, ServerSettings
 from protocol.server.websocket import WebSocketEndpoint
 
@@ -83,7 +84,7 @@ class Serving:
         keep_freed_memory()
         show_server_log(quiet=self.quiet, debug=self.debug)
         run = _Run(self, engine)
-        code = asyncio.run(run.serve())
+        code = run_server(run.serve())
         if run.loading:
             leave_at_once(code)
         return code
@@ -201,7 +202,7 @@ class _Run:
             serving.cancel()
             await self._host.shut_down()
             await self._engine.close()
-            if self.loading:  # in a thread that cannot be told to stop, and that asyncio.run would wait for
+            if self.loading:  # in a thread that cannot be told to stop, and that the loop's end would wait for
                 asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         if self._ending.error is not None:
             raise self._ending.error

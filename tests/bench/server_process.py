@@ -172,7 +172,9 @@ def main() -> None:
     if asked.kind == "bare":
         asyncio.run(bare())
     else:
-        asyncio.run(stream(asked.delay_s, asked.max_sessions, asked.rest_idle_s))
+        from protocol.server.server import run
+
+        run(stream(asked.delay_s, asked.max_sessions, asked.rest_idle_s))
 
 
 if __name__ == "__main__":
