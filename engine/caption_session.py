@@ -10,6 +10,7 @@ from uuid import uuid4
 from engine.retention import RetentionWindow
 from protocol.context import Image, Text, Turn
 from protocol.errors import Conflict, EngineFailure, NotFound, StreamError
+from protocol.frame_guard import FrameGuard
 from protocol.messages import Closed, FrameReply
 from protocol.session import Session
 
@@ -43,9 +44,8 @@ class CaptionSession(Session):
         self._config = config
         self._on_close = on_close
         self._answered = 0
-        self._busy = False
         self._prepared: Image | None = None
-        self._over: StreamError | None = None  # why no further frame is taken
+        self._guard = FrameGuard()
 
     @classmethod
     async def open(
@@ -67,19 +67,12 @@ class CaptionSession(Session):
             EngineFailure: generation failed; the session is over.
             EngineError: the engine is gone.
         """
-        if self._over is not None:
-            raise self._over
-        if self._busy:
-            raise Conflict("another frame of this session is under way")
-        self._busy = True
-        try:
-            return await self._answer(frame)
-        except StreamError as error:
-            if isinstance(error, EngineFailure):
-                self._over = Conflict(f"an earlier frame of this session failed: {error}")
-            raise
-        finally:
-            self._busy = False
+        with self._guard.frame():
+            try:
+                return await self._answer(frame)
+            except EngineFailure as error:
+                self._guard.over = Conflict(f"an earlier frame of this session failed: {error}")
+                raise
 
     async def prepare(self, frame: Frame) -> None:
         """See `Session.prepare`."""
@@ -88,8 +81,8 @@ class CaptionSession(Session):
 
     async def close(self) -> Closed:
         """See `Session.close`."""
-        if not isinstance(self._over, NotFound):
-            self._over = NotFound("the session is closed")
+        if not isinstance(self._guard.over, NotFound):
+            self._guard.over = NotFound("the session is closed")
             await self._context.close()
             self._on_close()
         return Closed(session_id=self.created.session_id, frames=self._answered)

@@ -18,6 +18,7 @@ from protocol.errors import (
     NotFound,
     StreamError,
 )
+from protocol.frame_guard import FrameGuard
 from protocol.messages import Closed, Created, FrameReply
 from protocol.session import Session
 
@@ -42,8 +43,7 @@ class LiteSession(Session):
         self._executor = executor
         self._max_words = max_words
         self._answered = 0
-        self._busy = False
-        self._state: NotFound | Conflict | None = None  # why no further frame is taken
+        self._guard = FrameGuard()
 
     async def caption(self, frame: Frame) -> FrameReply:
         """The caption of `frame`; its tokens are words.
@@ -55,14 +55,20 @@ class LiteSession(Session):
             EngineFailure: the analysis failed; the session is over.
             EngineError: the engine is closed.
         """
-        if self._state is not None:
-            raise self._state
-        if self._busy:
-            raise Conflict("another frame of this session is under way")
+        with self._guard.frame():
+            return await self._answer(frame)
+
+    async def close(self) -> Closed:
+        """Forgets the frames; a second call gives the same answer."""
+        if not isinstance(self._guard.over, NotFound):
+            self._guard.over = NotFound("the session is closed")
+            self._describer.forget()
+        return Closed(session_id=self.created.session_id, frames=self._answered)
+
+    async def _answer(self, frame: Frame) -> FrameReply:
         submitted = time.perf_counter()
         abandoned = threading.Event()
         work = _Work(self._describer, frame, abandoned.is_set)
-        self._busy = True
         try:
             future = asyncio.get_running_loop().run_in_executor(self._executor, work)
             await future
@@ -79,8 +85,6 @@ class LiteSession(Session):
             raise EngineError("the lite engine is closed") from error
         except Exception as error:
             raise self._fail(error) from error
-        finally:
-            self._busy = False
         latency_s = time.perf_counter() - submitted
         text, words, was_cut = cut(work.text, self._max_words)
         reply = FrameReply(
@@ -97,16 +101,9 @@ class LiteSession(Session):
         self._answered += 1
         return reply
 
-    async def close(self) -> Closed:
-        """Forgets the frames; a second call gives the same answer."""
-        if not isinstance(self._state, NotFound):
-            self._state = NotFound("the session is closed")
-            self._describer.forget()
-        return Closed(session_id=self.created.session_id, frames=self._answered)
-
     def _fail(self, error: Exception) -> EngineFailure:
         reason = str(error) or type(error).__name__
-        self._state = Conflict(f"an earlier frame of this session failed: {reason}")
+        self._guard.over = Conflict(f"an earlier frame of this session failed: {reason}")
         return EngineFailure(f"the lite engine failed: {reason}")
 
 

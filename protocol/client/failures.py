@@ -85,6 +85,13 @@ def not_admitted(address: ServerAddress, error: SessionError) -> StreamError:
     return type(error)(f"{address}: {error.message}", hint=hint)
 
 
+def out_of_order(address: ServerAddress, index: int, last: int) -> EngineError:
+    """A frame was answered with an index that does not follow the one before."""
+    return EngineError(
+        f"{address}: answered frame {index} after frame {last}: answers are not of the frames they follow"
+    )
+
+
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """`error` and what led to it, groups opened."""
     seen: set[int] = set()

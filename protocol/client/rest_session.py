@@ -7,18 +7,17 @@ import json
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
-from protocol.client.failures import KEY_HINT, not_admitted, refused
+from protocol.client.failures import KEY_HINT, not_admitted, out_of_order, refused
 from protocol.client.frame_encoder import FrameEncoder
 from protocol.errors import (
-    Conflict,
     EngineError,
     EngineFailure,
     NotFound,
     SessionError,
     SessionLost,
-    StreamError,
     Unavailable,
 )
+from protocol.frame_guard import FrameGuard
 from protocol.messages import Closed
 from protocol.server_message import read_created, read_error, read_reply
 from protocol.session import Session
@@ -56,8 +55,7 @@ class RestSession(Session):
         self._path = f"{PATH}/{quote(created.session_id, safe='')}"
         self._answered = 0
         self._last_index = -1
-        self._busy = False
-        self._over: StreamError | None = None  # why no further frame is taken
+        self._guard = FrameGuard()
         self._closed: Closed | None = None
 
     @classmethod
@@ -108,21 +106,15 @@ class RestSession(Session):
             EngineError: it did not answer this frame, or with what makes no sense.
             Conflict: another frame is under way.
         """
-        if self._over is not None:
-            raise self._over
-        if self._busy:
-            raise Conflict("another frame of this session is under way")
-        self._busy = True
-        try:
-            return self._taken(await self._post(await self._encoder.message(frame)))
-        except asyncio.CancelledError:
-            self._over = SessionLost("the session was left with a frame under way")
-            raise
-        except EngineError as error:
-            self._over = error
-            raise
-        finally:
-            self._busy = False
+        with self._guard.frame():
+            try:
+                return self._taken(await self._post(await self._encoder.message(frame)))
+            except asyncio.CancelledError:
+                self._guard.over = SessionLost("the session was left with a frame under way")
+                raise
+            except EngineError as error:
+                self._guard.over = error
+                raise
 
     def shown_size(self, frame: Frame) -> tuple[int, int]:  # noqa: ARG002
         """See `Session.shown_size`; a PNG may have been scaled down to fit."""
@@ -136,7 +128,7 @@ class RestSession(Session):
         """Deletes the session, also when cancelled meanwhile."""
         if self._closed is None:
             self._closed = Closed(session_id=self.created.session_id, frames=self._answered)
-            failed, self._over = self._over, NotFound("the session is closed")
+            failed, self._guard.over = self._guard.over, NotFound("the session is closed")
             await _to_its_end(self._delete(quiet=failed is not None))
         return self._closed
 
@@ -160,10 +152,7 @@ class RestSession(Session):
         except EngineFailure as error:
             raise EngineError(f"{address}: {error.message}") from error
         if reply.frame_index <= self._last_index:
-            raise EngineError(
-                f"{address}: answered frame {reply.frame_index} after frame {self._last_index}: "
-                "answers are not of the frames they follow"
-            )
+            raise out_of_order(address, reply.frame_index, self._last_index)
         self._last_index = reply.frame_index
         self._answered += 1
         return reply

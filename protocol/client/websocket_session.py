@@ -16,18 +16,17 @@ from websockets.exceptions import (
 )
 
 from protocol.client.answer import Answer
-from protocol.client.failures import not_admitted, refused, unreachable
+from protocol.client.failures import not_admitted, out_of_order, refused, unreachable
 from protocol.client.frame_encoder import FrameEncoder
 from protocol.errors import (
-    Conflict,
     EngineError,
     EngineFailure,
     FrameRefused,
     NotFound,
     SessionLost,
-    StreamError,
     Unavailable,
 )
+from protocol.frame_guard import FrameGuard
 from protocol.limits import CLIENT_PING_INTERVAL_S
 from protocol.messages import Closed, FrameReply
 from protocol.redaction import mask_credentials
@@ -79,8 +78,7 @@ class WebSocketSession(Session):
         self._warn = warn
         self._answered = 0
         self._last_index = -1
-        self._busy = False
-        self._over: StreamError | None = None  # why no further frame is taken
+        self._guard = FrameGuard()
         self._closed: Closed | None = None
 
     @classmethod
@@ -128,22 +126,15 @@ class WebSocketSession(Session):
             EngineError: the server's answer makes no sense.
             Conflict: another frame is under way.
         """
-        if self._over is not None:
-            raise self._over
-        if self._busy:
-            raise Conflict("another frame of this session is under way")
-        self._busy = True
-        try:
-            answer = await self._exchange(await self._encoder.message(frame))
-        except asyncio.CancelledError:
-            self._over = SessionLost("the session was left with a frame under way")
-            raise
-        except (SessionLost, EngineError) as error:
-            self._over = error
-            raise
-        finally:
-            self._busy = False
-        return self._taken(answer)
+        with self._guard.frame():
+            try:
+                return self._taken(await self._exchange(await self._encoder.message(frame)))
+            except asyncio.CancelledError:
+                self._guard.over = SessionLost("the session was left with a frame under way")
+                raise
+            except (SessionLost, EngineError) as error:
+                self._guard.over = error
+                raise
 
     def shown_size(self, frame: Frame) -> tuple[int, int]:  # noqa: ARG002
         """See `Session.shown_size`; a PNG may have been scaled down to fit."""
@@ -158,10 +149,10 @@ class WebSocketSession(Session):
         if self._closed is None:
             self._closed = Closed(session_id=self.created.session_id, frames=self._answered)
             try:
-                if self._over is None:
+                if self._guard.over is None:
                     await self._delete()
             finally:
-                self._over = NotFound("the session is closed")
+                self._guard.over = NotFound("the session is closed")
                 await _hang_up(self._socket)
         return self._closed
 
@@ -188,20 +179,14 @@ class WebSocketSession(Session):
         if isinstance(answer, ErrorMessage):
             if not answer.fatal:
                 raise FrameRefused(answer.error.message, code=answer.error.code)
-            self._over = SessionLost(
+            raise SessionLost(
                 f"{address}: the server ended the session ({answer.error.code}): {answer.error.message}",
                 code=answer.error.code,
             )
-            raise self._over
         if not isinstance(answer, FrameReply):
-            self._over = EngineError(f"{address}: answered a frame with {_named(answer)}")
-            raise self._over
+            raise EngineError(f"{address}: answered a frame with {_named(answer)}")
         if answer.frame_index <= self._last_index:
-            self._over = EngineError(
-                f"{address}: answered frame {answer.frame_index} after frame {self._last_index}: "
-                "answers are not of the frames they follow"
-            )
-            raise self._over
+            raise out_of_order(address, answer.frame_index, self._last_index)
         self._last_index = answer.frame_index
         self._answered += 1
         return answer
