@@ -28,8 +28,7 @@ from protocol.server.engine_host import EngineHost
 from protocol.server.metrics import Metrics
 from protocol.server.named_host import NamedHost
 from protocol.server.readiness import Readiness
-from protocol.server.server import Server, listen
-from protocol.server.server import run as run_server
+from protocol.server.server import Server, listen, new_event_loop
 from protocol.server.settings import ANY, ServerSettings
 from protocol.server.websocket import WebSocketEndpoint
 
@@ -84,7 +83,8 @@ class Serving:
         keep_freed_memory()
         show_server_log(quiet=self.quiet, debug=self.debug)
         run = _Run(self, engine)
-        code = run_server(run.serve())
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            code = runner.run(run.serve())
         if run.loading:
             leave_at_once(code)
         return code

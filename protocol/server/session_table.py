@@ -38,7 +38,8 @@ class SessionTable:
         self._sessions: dict[str, HeldSession] = {}
         # With MAX_GRAVES the oldest is forgotten: whoever asks for it hears that it is gone, not why.
         self._graves: dict[str, Grave] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0  # by the event loop's clock
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -101,11 +102,12 @@ class SessionTable:
         """Calls at `deadline`, unless a call comes before it."""
         loop = asyncio.get_running_loop()
         delay_s = max(0.0, deadline - self._clock())
+        at = loop.time() + delay_s
         if self._timer is not None:
-            if self._timer.when() <= loop.time() + delay_s:
+            if self._timer_at <= at:
                 return
             self._timer.cancel()
-        self._timer = loop.call_later(delay_s, self._due)
+        self._timer, self._timer_at = loop.call_later(delay_s, self._due), at
 
     def _due(self) -> None:
         self._timer = None

@@ -172,9 +172,11 @@ def main() -> None:
     if asked.kind == "bare":
         asyncio.run(bare())
     else:
-        from protocol.server.server import run
+        from protocol.server.server import new_event_loop
 
-        run(stream(asked.delay_s, asked.max_sessions, asked.rest_idle_s))
+        asyncio.Runner(loop_factory=new_event_loop).run(
+            stream(asked.delay_s, asked.max_sessions, asked.rest_idle_s)
+        )
 
 
 if __name__ == "__main__":
