@@ -12,6 +12,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """A frame was sampled at `pts_s` whose picture nobody asked for; in place of a `Frame`."""
+
+    pts_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """So many frames that sampling would have taken of a live source went by before the next `Frame`."""
+
+    frames: int
+
+
+@dataclass(frozen=True, slots=True)
 class Damage:
     """Something was unreadable and has been skipped; what follows goes on."""
 
@@ -21,7 +35,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A live source was silent or away from `start_s` to `end_s` (seconds on its own clock)."""
+    """A live source was silent or away from `start_s` to `end_s` (on its time line); it is back."""
 
     start_s: float
     end_s: float
@@ -45,7 +59,7 @@ class Ended:
     truncated: bool = False
 
 
-Event = Frame | Damage | Gap | Ended
+Event = Frame | Taken | Dropped | Damage | Gap | Ended
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -30,7 +30,7 @@ from cli.video.timeouts import OPEN_TIMEOUT_S, READ_TIMEOUT_S, Timeouts
 from protocol.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from cli.video.frame_folder import FrameFolder
     from cli.video.sampling import SamplingPlan
@@ -118,7 +118,7 @@ async def _sample_inputs(
     for given, stem in zip(inputs, unique_stems(inputs), strict=True):
         started = perf_counter()
         try:
-            source = await open_source(given, plan, timeouts)
+            source = await open_source(given, plan, timeouts, pictures=folder is not None)
         except InputError as error:
             print_error(str(error))
             tally.failed += 1
@@ -155,26 +155,32 @@ async def _sample(source: Source, folder: FrameFolder | None, stem: str, *, bar:
     """Samples one source to its end; how many frames that gave, and how it ended."""
     import asyncio
 
-    from rich.console import Console
-    from rich.progress import Progress
-
     from protocol.frame import Frame
-    from protocol.source import Ended
+    from protocol.source import Ended, Taken
 
     count = 0
     ended = Ended(end_s=0.0, frames_decoded=0)
-    progress = Progress(console=Console(stderr=True), transient=True, disable=not bar)
-    with progress:
-        task = progress.add_task("frames", total=source.expected_frames)
+    with _bar(source.expected_frames) if bar else nullcontext(int) as advance:
         async for event in source.events():
-            if isinstance(event, Frame):
-                if folder is not None:
-                    await asyncio.to_thread(folder.write, event, source=source.name, stem=stem)
+            if isinstance(event, Frame) and folder is not None:
+                await asyncio.to_thread(folder.write, event, source=source.name, stem=stem)
+            if isinstance(event, (Frame, Taken)):
                 count += 1
-                progress.advance(task)
+                advance()
             elif isinstance(event, Ended):
                 ended = event
     return count, ended
+
+
+@contextmanager
+def _bar(total: int | None) -> Iterator[Callable[[], object]]:
+    """A progress bar on stderr, as long as it is worked; gives what advances it by a frame."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("frames", total=total)
+        yield lambda: progress.advance(task)
 
 
 def _count(number: int, noun: str) -> str:

@@ -48,5 +48,5 @@ def tells_keyframes(decoder: VideoCodecContext) -> bool:
 
 
 def _thread_count() -> int:
-    """One more than there are cores: while pictures are converted, the others have something to do."""
-    return min(_MAX_THREADS, (os.cpu_count() or 1) + 1)
+    """As many as there are cores: one more, to fill in while pictures are converted, costs a sixth."""
+    return min(_MAX_THREADS, os.cpu_count() or 1)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from cli.video.clock import BELIEVABLE_FPS
-from cli.video.display import UPRIGHT, Orientation, believable_aspect, square_size
-from cli.video.picture import (
+from cli.video.coding import (
+    HDR_TRANSFERS,
     has_alpha,
     is_known_matrix,
     matrix_of,
@@ -17,7 +17,7 @@ from cli.video.picture import (
     peak_nits_of,
     range_of,
 )
-from cli.video.tone_map import HDR_TRANSFERS
+from cli.video.display import UPRIGHT, Orientation, believable_aspect, square_size
 from protocol.frame import fit_pixels
 
 if TYPE_CHECKING:

@@ -8,16 +8,10 @@ import cv2
 import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoReformatter
 
+from cli.video.coding import HDR_TRANSFERS, has_alpha, matrix_of, peak_nits_of, range_of
 from cli.video.deinterlace import as_progressive, deinterlace, has_top_first, is_combed
-from cli.video.display import UPRIGHT, Orientation, fitted_size, read_orientation
-from cli.video.tone_map import (
-    DEFAULT_PEAK_NITS,
-    HDR_TRANSFERS,
-    PQ,
-    TONE_MAP_FORMAT,
-    ToneMap,
-    read_peak,
-)
+from cli.video.display import UPRIGHT, Orientation, fitted_size
+from cli.video.tone_map import DEFAULT_PEAK_NITS, TONE_MAP_FORMAT, ToneMap
 from protocol.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,21 +20,6 @@ if TYPE_CHECKING:
     from av import VideoFrame
 
     from protocol.frame import Pixels
-
-_HD_LINES = 720
-
-# AVColorSpace, as a frame carries it, to the matrix swscale knows by another number.
-_MATRICES = {
-    1: Colorspace.ITU709,
-    4: Colorspace.FCC,
-    5: Colorspace.ITU601,
-    6: Colorspace.ITU601,
-    7: Colorspace.SMPTE240M,
-    9: Colorspace.BT2020,
-    10: Colorspace.BT2020,
-}
-_UNSPECIFIED = 2
-_FULL_RANGE_FORMATS = ("yuvj",)
 
 # Without full chroma all comes out darker by 2 of 255. 8-bit 4:2:0 and 4:2:2 that need no scaling take
 # swscale's fast path all the same (0.7 ms at 1080p instead of 9), within 1 of 255 but at edges of colour.
@@ -115,49 +94,6 @@ class PictureRenderer:
             return self._tone_maps[kind].map(converted)
         pixels: Pixels = converted.to_ndarray()  # type: ignore[assignment]  # rgb24 and rgba are uint8
         return _over_black(pixels) if transparent else pixels
-
-
-def matrix_of(picture: VideoFrame) -> Colorspace:
-    """The matrix its colours were coded with.
-
-    Unspecified is BT.2020 in HDR, else BT.709 from 720 lines up and BT.601 below.
-    """
-    known = _MATRICES.get(picture.colorspace)
-    if known is not None:
-        return known
-    if picture.color_trc in HDR_TRANSFERS:
-        return Colorspace.BT2020
-    return Colorspace.ITU709 if picture.height >= _HD_LINES else Colorspace.ITU601
-
-
-def is_known_matrix(picture: VideoFrame) -> bool:
-    """Whether `matrix_of` goes by what the frame says, or by what is usual where it says nothing."""
-    return picture.format.is_rgb or picture.colorspace in (*_MATRICES, _UNSPECIFIED)
-
-
-def range_of(picture: VideoFrame) -> ColorRange:
-    """Full range if it says so, by its own field or its old yuvj format (and RGB always); else limited."""
-    full = picture.color_range == ColorRange.JPEG or picture.format.name.startswith(_FULL_RANGE_FORMATS)
-    return ColorRange.JPEG if full or picture.format.is_rgb else ColorRange.MPEG
-
-
-def has_alpha(picture: VideoFrame) -> bool:
-    """Whether parts of the picture can be transparent."""
-    return picture.format.has_palette or any(component.is_alpha for component in picture.format.components)
-
-
-def orientation_of(picture: VideoFrame) -> Orientation | None:
-    """How the frame is to be turned; None if it asks for anything but right angles. Ask one frame only."""
-    matrix = picture.side_data.get("DISPLAYMATRIX")
-    return UPRIGHT if matrix is None else read_orientation(bytes(matrix))  # type: ignore[call-overload]
-
-
-def peak_nits_of(picture: VideoFrame) -> float | None:
-    """The peak its PQ is graded for, in nits; None if it tells none that is sane. Ask one frame only."""
-    if picture.color_trc != PQ:
-        return None
-    told = (picture.side_data.get(kind) for kind in ("MASTERING_DISPLAY_METADATA", "CONTENT_LIGHT_LEVEL"))
-    return read_peak(*(None if data is None else bytes(data) for data in told))  # type: ignore[call-overload]
 
 
 def _over_black(pixels: Pixels) -> Pixels:

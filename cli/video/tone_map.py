@@ -6,7 +6,6 @@ Light is computed in numpy once, for a grid of 33 x 33 x 33 colours; FFmpeg then
 
 from __future__ import annotations
 
-import struct
 import tempfile
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +15,7 @@ import av.filter
 import numpy as np
 from av.video.format import VideoFormat
 
+from cli.video.coding import PQ, PQ_MAX_NITS
 from protocol.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,17 +26,10 @@ if TYPE_CHECKING:
 
     Light = NDArray[np.float64]
 
-PQ = 16
-HLG = 18
-"""AVColorTransferCharacteristic, as a frame carries it."""
-HDR_TRANSFERS = {PQ: "PQ", HLG: "HLG"}
-
 WHITE_NITS = 203.0
 """HDR reference white (BT.2408): becomes the white of the SDR picture, as far as the tone curve lets it."""
 DEFAULT_PEAK_NITS = 1000.0
 """What PQ video that tells no peak is taken to be graded for; HLG is shown as on a display of this peak."""
-_LOWEST_PEAK_NITS = 100.0
-_PQ_MAX_NITS = 10_000.0
 _SDR_GAMMA = 2.4  # of the display that shows it (BT.1886)
 
 TONE_MAP_FORMAT = "gbrp16le"
@@ -155,13 +148,13 @@ def pq_to_nits(signal: Light) -> Light:
     """The EOTF of SMPTE ST 2084: absolute light for a signal from 0 to 1."""
     root = np.clip(signal, 0.0, 1.0) ** (1 / 78.84375)
     fraction = np.maximum(root - 0.8359375, 0.0) / (18.8515625 - 18.6875 * root)
-    nits: Light = _PQ_MAX_NITS * fraction ** (1 / 0.1593017578125)
+    nits: Light = PQ_MAX_NITS * fraction ** (1 / 0.1593017578125)
     return nits
 
 
 def nits_to_pq(nits: Light) -> Light:
     """The inverse of `pq_to_nits`."""
-    power = np.clip(nits / _PQ_MAX_NITS, 0.0, 1.0) ** 0.1593017578125
+    power = np.clip(nits / PQ_MAX_NITS, 0.0, 1.0) ** 0.1593017578125
     signal: Light = ((0.8359375 + 18.8515625 * power) / (1 + 18.6875 * power)) ** 78.84375
     return signal
 
@@ -174,20 +167,3 @@ def hlg_to_nits(signal: Light) -> Light:
     luma = (scene @ _BT2020_LUMA)[..., None]
     nits: Light = DEFAULT_PEAK_NITS * scene * luma**0.2
     return nits
-
-
-def read_peak(mastering: bytes | None, content: bytes | None) -> float | None:
-    """Peak of the graded picture in nits, from FFmpeg's side data; None where it tells nothing sane.
-
-    `content`: AVContentLightMetadata, whose MaxCLL is what is there; `mastering`:
-    AVMasteringDisplayMetadata, the display it was graded on, which is an upper bound.
-    """
-    told = []
-    if content is not None and len(content) >= 4:
-        told.append(float(struct.unpack_from("=I", content)[0]))
-    if mastering is not None and len(mastering) >= 88:
-        numerator, denominator = struct.unpack_from("=2i", mastering, 72)
-        if struct.unpack_from("=i", mastering, 84)[0] and denominator:
-            told.append(numerator / denominator)
-    sane = [nits for nits in told if _LOWEST_PEAK_NITS <= nits <= _PQ_MAX_NITS]
-    return min(sane) if sane else None

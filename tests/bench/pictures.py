@@ -18,8 +18,9 @@ import av
 import av.filter
 import numpy as np
 
+from cli.video.coding import HLG, PQ
 from cli.video.picture import PictureRenderer
-from cli.video.tone_map import HLG, PQ, ToneMap, to_sdr
+from cli.video.tone_map import ToneMap, to_sdr
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,6 +10,7 @@ import pytest
 
 from cli.video import file_source
 from cli.video.file_source import LOOKAHEAD_FRAMES, open_source
+from cli.video.picture import PictureRenderer
 from cli.video.reader import Reader
 from cli.video.sampling import SamplingPlan
 from protocol.errors import InputError
@@ -193,10 +194,8 @@ async def test_reading_runs_a_few_frames_ahead_and_no_further(
     clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered = []
-    render = file_source.PictureRenderer.render
-    monkeypatch.setattr(
-        file_source.PictureRenderer, "render", lambda *given: rendered.append(1) or render(*given)
-    )
+    render = PictureRenderer.render
+    monkeypatch.setattr(PictureRenderer, "render", lambda *given: rendered.append(1) or render(*given))
     source = await open_source(str(clip), SamplingPlan("every"))
     await asyncio.sleep(0.3)
     assert len(rendered) == LOOKAHEAD_FRAMES + 1  # one is waiting to be put

@@ -5,17 +5,10 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from av.video.reformatter import ColorRange, Colorspace
 
+from cli.video.coding import has_alpha
 from cli.video.display import Orientation
-from cli.video.picture import (
-    PictureRenderer,
-    has_alpha,
-    is_known_matrix,
-    matrix_of,
-    orientation_of,
-    range_of,
-)
+from cli.video.picture import PictureRenderer
 from cli.video.reader import Reader
 from protocol.errors import InputError
 from tests.clips import corners, make_clip
@@ -138,17 +131,6 @@ def test_the_renderer_follows_a_change_of_matrix() -> None:
         assert np.abs(pixels[32, 32].astype(int) - (0, 255, 0)).max() <= 6
 
 
-def test_matrix_and_range_of_a_frame() -> None:
-    assert matrix_of(av.VideoFrame(64, 719, "yuv420p")) == Colorspace.ITU601
-    assert matrix_of(av.VideoFrame(64, 720, "yuv420p")) == Colorspace.ITU709
-    hdr = av.VideoFrame(64, 64, "yuv420p10le")
-    hdr.color_trc = 16
-    assert matrix_of(hdr) == Colorspace.BT2020
-    assert range_of(av.VideoFrame(64, 64, "yuv420p")) == ColorRange.MPEG
-    assert range_of(av.VideoFrame(64, 64, "yuvj420p")) == ColorRange.JPEG
-    assert range_of(av.VideoFrame(64, 64, "rgb24")) == ColorRange.JPEG
-
-
 @pytest.mark.parametrize("pixel_format", ["rgb24", "gbrp", "rgba", "bgr0", "gray"])
 def test_colours_that_need_no_matrix_stay(pixel_format: str) -> None:
     source = corners() if pixel_format != "gray" else np.full((64, 96, 3), 200, np.uint8)
@@ -168,19 +150,6 @@ def test_transparent_parts_are_over_black() -> None:
     assert [int(value) for value in PictureRenderer(None).render(frame)[4, [1, 4, 7], 0]] == [0, 100, 200]
 
 
-def test_a_frame_without_a_display_matrix_is_upright() -> None:
-    assert orientation_of(av.VideoFrame(8, 8, "yuv420p")) == Orientation()
-
-
 def test_pixels_that_ffmpeg_cannot_convert_are_refused() -> None:
     with pytest.raises(InputError, match="FFmpeg cannot convert pixels in rgb4"):
         PictureRenderer(None).render(av.VideoFrame(64, 48, "rgb4"))
-
-
-def test_a_matrix_that_is_not_known_is_told() -> None:
-    frame = av.VideoFrame(64, 48, "yuv420p")
-    assert is_known_matrix(frame)
-    frame.colorspace = 15  # IPT-C2, of Dolby Vision
-    assert not is_known_matrix(frame)
-    frame.colorspace = 9
-    assert is_known_matrix(frame)

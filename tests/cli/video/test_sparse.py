@@ -1,3 +1,4 @@
+import asyncio
 import threading
 from collections.abc import Iterator
 from fractions import Fraction
@@ -6,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.video import file_source, reader, sparse
+from cli.video import reader, sparse
+from cli.video.file_source import open_source
 from cli.video.keyframe_index import KeyframeIndex
 from cli.video.packet_window import Distrusted
 from cli.video.picture import PictureRenderer
@@ -21,11 +23,14 @@ from tests.clips import make_clip, number_of, steady
 
 def numbers(path: Path, plan: SamplingPlan) -> list[int]:
     """The numbers that the frames taken show."""
-    opened = Reader(str(path))
-    events = file_source._sample(opened, plan)
-    shown = [number_of(event.pixels) for event in events if isinstance(event, Frame)]
-    opened.close()
-    return shown
+
+    async def shown() -> list[int]:
+        source = await open_source(str(path), plan)
+        numbers = [number_of(event.pixels) async for event in source.events() if isinstance(event, Frame)]
+        await source.close()
+        return numbers
+
+    return asyncio.run(shown())
 
 
 class Jumps:

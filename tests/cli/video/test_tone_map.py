@@ -10,17 +10,15 @@ import av
 import numpy as np
 import pytest
 
-from cli.video.picture import PictureRenderer, peak_nits_of
+from cli.video.coding import HLG, PQ, peak_nits_of, read_peak
+from cli.video.picture import PictureRenderer
 from cli.video.reader import Reader
 from cli.video.tone_map import (
-    HLG,
-    PQ,
     TONE_MAP_FORMAT,
     ToneMap,
     hlg_to_nits,
     nits_to_pq,
     pq_to_nits,
-    read_peak,
     to_sdr,
     tone_curve,
 )
