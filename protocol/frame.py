@@ -32,9 +32,10 @@ class Frame:
         pts_s: time on screen, in seconds from the start of the video; None for a picture without one.
         captured_at: when the camera took it (timezone-aware UTC), where that is known: the arrival time of
             a live frame, a file's recording time plus `pts_s` otherwise.
+        arrived_s: when a live frame arrived, by this process's monotonic clock; None for one of a file.
     """
 
-    __slots__ = ("_encoded", "_pixels", "_size", "captured_at", "pts_s")
+    __slots__ = ("_encoded", "_pixels", "_size", "arrived_s", "captured_at", "pts_s")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Frame:
         encoded: bytes | None = None,
         pts_s: float | None = None,
         captured_at: datetime | None = None,
+        arrived_s: float | None = None,
     ) -> None:
         """Takes `pixels` (H x W x 3, uint8, RGB, as shown) or `encoded` (the bytes of a JPEG or PNG file).
 
@@ -62,6 +64,7 @@ class Frame:
             self._encoded[_encoding_of(encoded)] = encoded
         self.pts_s = pts_s
         self.captured_at = captured_at
+        self.arrived_s = arrived_s
 
     @property
     def size(self) -> tuple[int, int]:

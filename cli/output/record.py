@@ -1,7 +1,9 @@
-"""The records: of a caption, in JSONL as it is and in CSV and TSV as a row; of an error, in JSONL only."""
+"""The records: of a caption in every machine format, of an error or a gap in JSONL only."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from protocol.errors import FrameRefused
     from protocol.frame import Frame
     from protocol.messages import Created, FrameReply
+    from protocol.source import Gap
 
 
 class CaptionRecord(BaseModel):
@@ -48,7 +51,16 @@ class CaptionRecord(BaseModel):
     width: int = Field(ge=1, description="Width of the picture the engine was shown, in pixels.")
     height: int = Field(ge=1, description="Height of the picture the engine was shown, in pixels.")
     captured_at: AwareDatetime | None = Field(
-        description="When the picture was taken, in UTC: the file's recording time plus `pts_s`."
+        description="When the picture was taken, in UTC: its arrival from a live source, else the file's "
+        "recording time plus `pts_s`."
+    )
+    lag_s: float | None = Field(
+        None, description="Live sources: from the picture's arrival to having its caption, in seconds."
+    )
+    dropped_since_last: int | None = Field(
+        None,
+        ge=0,
+        description="Live sources: frames due since the last caption that went by while the engine was busy.",
     )
 
     @classmethod
@@ -63,6 +75,7 @@ class CaptionRecord(BaseModel):
         created: Created,
         history_lost: bool,
         skipped_similar: int = 0,
+        dropped: int | None = None,
         size: tuple[int, int],
         round_trip_s: float,
     ) -> CaptionRecord:
@@ -71,6 +84,7 @@ class CaptionRecord(BaseModel):
         Args:
             frame_index: counts the captions of `source`, whichever session they are from.
             created: the session that answered.
+            dropped: frames of a live source that went by before this one; None for a file.
             size: width and height of the picture it was shown.
         """
         return cls(
@@ -95,6 +109,8 @@ class CaptionRecord(BaseModel):
             width=size[0],
             height=size[1],
             captured_at=frame.captured_at,
+            lag_s=None if frame.arrived_s is None else _rounded(monotonic() - frame.arrived_s, 6),
+            dropped_since_last=dropped,
         )
 
     def as_row(self) -> dict[str, Any]:
@@ -149,18 +165,44 @@ class ErrorRecord(BaseModel):
         )
 
 
+class GapRecord(BaseModel):
+    """A live source was silent or away for a while; the captions go on after it."""
+
+    model_config = ConfigDict(frozen=True, title="stream gap record")
+
+    type: Literal["gap"] = Field("gap", description="Kind of record.")
+    source: str = Field(description="The input as it was given; credentials in URLs are masked.")
+    start_s: float = Field(description="When the last picture before it came, in seconds as `pts_s`.")
+    end_s: float = Field(description="When the first one after it came, in seconds as `pts_s`.")
+    reason: str = Field(description="What was noticed, in one line.")
+    ended_at: AwareDatetime = Field(description="When it was over, in UTC.")
+
+    @classmethod
+    def of(cls, gap: Gap, *, source: str) -> GapRecord:
+        """The record of a `gap` that is over now."""
+        return cls(
+            source=valid_unicode(source),
+            start_s=round(gap.start_s, 6),
+            end_s=round(gap.end_s, 6),
+            reason=one_line(gap.reason),
+            ended_at=datetime.now(UTC),
+        )
+
+
 FIELDS = tuple(CaptionRecord.model_fields)
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of one line of JSONL output: a caption, or an error; its `type` says which."""
-    caption, error = (kind.model_json_schema(mode="serialization") for kind in (CaptionRecord, ErrorRecord))
-    for schema in (caption, error):
-        schema["required"].insert(0, "type")
+    """The JSON Schema of one line of JSONL output: a caption, an error or a gap; its `type` says which."""
+    kinds = []
+    for kind in (CaptionRecord, ErrorRecord, GapRecord):
+        schema = kind.model_json_schema(mode="serialization")
+        schema["required"] = list(kind.model_fields)  # those with a default stand in each line too
+        kinds.append(schema)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "stream record",
-        "oneOf": [caption, error],
+        "oneOf": kinds,
     }
 
 

@@ -1,16 +1,18 @@
 """The JSONL record and the schema that ships with it."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 import jsonschema
 import numpy as np
 import pytest
 
-from cli.output.record import FIELDS, CaptionRecord, ErrorRecord, json_schema
+from cli.output.record import FIELDS, CaptionRecord, ErrorRecord, GapRecord, json_schema
 from protocol.errors import FrameRefused
 from protocol.frame import Frame
 from protocol.messages import SERVER_RETENTION, Created, FrameReply
+from protocol.source import Gap
 from tests.cli.output.records import record
 
 CREATED = Created(session_id="s", model="m", fps=1, retention=SERVER_RETENTION)
@@ -60,6 +62,8 @@ def test_a_record_says_what_was_said_of_which_frame() -> None:
         "width": 640,
         "height": 360,
         "captured_at": "2024-01-02T03:04:05Z",
+        "lag_s": None,
+        "dropped_since_last": None,
     }
     jsonschema.validate(line, json_schema(), format_checker=jsonschema.FormatChecker())
 
@@ -85,13 +89,48 @@ def test_the_record_of_an_error_says_which_frame_got_no_caption() -> None:
     jsonschema.validate(line, json_schema(), format_checker=jsonschema.FormatChecker())
 
 
+def test_a_live_frame_tells_its_lag_and_what_went_by_before_it() -> None:
+    frame = Frame(pixels=np.zeros((36, 64, 3), np.uint8), pts_s=2.0, arrived_s=monotonic() - 1)
+    made = CaptionRecord.of(
+        frame,
+        FrameReply(frame_index=0, text="A sign.", token_count=2),
+        source="camera:0",
+        frame_index=0,
+        engine="lite",
+        created=CREATED,
+        history_lost=False,
+        dropped=3,
+        size=(64, 36),
+        round_trip_s=0.2,
+    )
+    assert made.dropped_since_last == 3
+    assert made.lag_s is not None
+    assert made.lag_s >= 1
+
+
+def test_the_record_of_a_gap_says_from_when_to_when() -> None:
+    made = GapRecord.of(Gap(2 / 3, 5.0, "the\nconnection was lost"), source="rtsp://camera")
+    line = json.loads(made.model_dump_json())
+    assert datetime.fromisoformat(line.pop("ended_at")).utcoffset() == timedelta(0)
+    assert line == {
+        "type": "gap",
+        "source": "rtsp://camera",
+        "start_s": 0.666667,
+        "end_s": 5.0,
+        "reason": "the connection was lost",
+    }
+    whole = json.loads(made.model_dump_json())
+    jsonschema.validate(whole, json_schema(), format_checker=jsonschema.FormatChecker())
+
+
 def test_the_schema_is_valid_and_asks_for_every_field() -> None:
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    caption, error = schema["oneOf"]
+    caption, error, gap = schema["oneOf"]
     assert set(caption["required"]) == set(FIELDS)
     assert set(error["required"]) == set(ErrorRecord.model_fields)
-    for kind in (caption, error):
+    assert set(gap["required"]) == set(GapRecord.model_fields)
+    for kind in (caption, error, gap):
         assert all(part.get("description") for part in kind["properties"].values())
 
 
