@@ -34,6 +34,14 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
+class Away:
+    """A live source has been silent or away since `start_s` (on its time line); a `Gap` when it is back."""
+
+    start_s: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """A live source was silent or away from `start_s` to `end_s` (on its time line); it is back."""
 
@@ -59,7 +67,7 @@ class Ended:
     truncated: bool = False
 
 
-Event = Frame | Taken | Dropped | Damage | Gap | Ended
+Event = Frame | Taken | Dropped | Damage | Away | Gap | Ended
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _MAX_THREADS = 8
 _MAX_CODED_PIXELS = 8192 * 8192
 """The largest picture that is decoded: a header that lies could ask for 2 GB a frame, several times."""
+_PIXELS_FOR_ONE_THREAD = 1920 * 1088
 _HAS_STATE = frozenset(("rawvideo",))
 """Called intra-only, and yet a palette may come with an earlier packet."""
 
@@ -34,6 +35,17 @@ def decoder_for(stream: VideoStream) -> VideoCodecContext:
     decoder.options = {"max_pixels": str(_MAX_CODED_PIXELS)}
     decoder.thread_type = "AUTO"
     decoder.thread_count = _thread_count()
+    return decoder
+
+
+def live_decoder_for(stream: VideoStream) -> VideoCodecContext:
+    """A decoder for `stream` that holds no picture back: with a thread a frame, each would be frames late.
+
+    Pictures larger than 1080p are decoded in threads all the same, since one would not keep up.
+    """
+    decoder = decoder_for(stream)
+    if decoder.width * decoder.height <= _PIXELS_FOR_ONE_THREAD:
+        decoder.thread_type = "SLICE"
     return decoder
 
 

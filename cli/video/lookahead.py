@@ -53,13 +53,11 @@ class Lookahead(Generic[T]):
         """
         while True:
             with self._room:
-                if self._items:
+                item = self._take()
+                if item is not None:
                     self._room.notify()
-                    return self._items.popleft()
-                if self._closed:
-                    raise Exhausted
-                if self._end is not None:
-                    raise self._end
+                    return item
+                self._raise_if_over()
                 self._ready.clear()
             await self._ready.wait()
 
@@ -87,6 +85,16 @@ class Lookahead(Generic[T]):
     def closed(self) -> bool:
         """Whether `close` was called; a thread with long work asks this now and then."""
         return self._closed
+
+    def _take(self) -> T | None:
+        """The next item, if there is one; called with the lock."""
+        return self._items.popleft() if self._items else None
+
+    def _raise_if_over(self) -> None:
+        if self._closed:
+            raise Exhausted
+        if self._end is not None:
+            raise self._end
 
     def _wake(self) -> bool:
         try:
