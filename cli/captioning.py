@@ -25,13 +25,14 @@ from protocol.errors import (
 )
 from protocol.frame import Frame
 from protocol.similarity import SimilarityFilter
-from protocol.source import Damage, Ended
+from protocol.source import Damage, Dropped, Ended, Gap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cli.output.journal import Past
     from cli.output.outputs import Outputs
+    from cli.output.source_display import SourceDisplay
     from cli.output.source_outputs import SourceOutputs
     from cli.output.terminal import Display
     from cli.video.inputs import Input
@@ -86,10 +87,10 @@ async def caption_inputs(
             async with session:
                 _check_model(session.created.model, past)
                 sinks = outputs.open_for(index)
-                display.begin(source, index + 1)
+                shown = display.begin(source, index + 1)
                 if past.last_s is not None:
-                    display.resumed(past.captions, past.last_s)
-                outcome = await caption_source(source, session, engine.name, sinks, display, similar, past)
+                    shown.resumed(past.captions, past.last_s)
+                outcome = await caption_source(source, session, engine.name, sinks, shown, similar, past)
         except InputError as error:
             display.failed(str(error))
             tally.failed += 1
@@ -131,7 +132,7 @@ async def caption_source(
     session: Session,
     engine_name: str,
     sinks: SourceOutputs,
-    display: Display,
+    shown: SourceDisplay,
     similar: SimilarityFilter | None = None,
     past: Past = NO_PAST,
 ) -> Outcome:
@@ -151,24 +152,28 @@ async def caption_source(
     captions = _Captions(source, session, engine_name, past)
     try:
         async for event, skipped in _prepared(source, session, similar):
-            display.skipped(skipped)
+            shown.skipped(skipped)
             if isinstance(event, Frame):
                 record = await captions.of(event, skipped)
                 if isinstance(record, CaptionRecord):
-                    display.caption(record)
+                    shown.caption(record)
                     sinks.write(record)
                 else:
-                    display.refused(record)
+                    shown.refused(record)
                     sinks.refused(record)
             elif isinstance(event, Damage):
-                display.damage(source.name, event)
+                shown.damage(event)
                 sinks.damaged()
+            elif isinstance(event, Dropped):
+                shown.dropped(event.frames)
+            elif isinstance(event, Gap):
+                shown.gap(event)
             elif isinstance(event, Ended):
                 ended = event
         if ended and captions.answered:
             outcome = Outcome(ended, captions.refused, past.damaged)
     finally:
-        display.end(ended, sinks.files)
+        shown.end(ended, sinks.files)
         end_s = ended.end_s if ended else None
         sinks.finish(end_s, done=bool(outcome), incomplete=bool(outcome and outcome.incomplete))
     if outcome is not None:

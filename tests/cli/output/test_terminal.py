@@ -17,12 +17,11 @@ def test_the_bar_stays_on_one_line(columns: int, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("FORCE_COLOR", "1")
     err = io.StringIO()
     monkeypatch.setattr("sys.stderr", err)
-    display = Display(show_captions=False)
-    display.begin(source)
+    shown = Display(show_captions=False).begin(source)
     for k in range(3):
-        display.caption(record(1000.0 * k, "A caption."))
-    display.end(None)
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err.getvalue()).replace("\r", "\n").splitlines()
-    bars = [line for line in shown if "left" in line]
+        shown.caption(record(1000.0 * k, "A caption."))
+    shown.end(None)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err.getvalue()).replace("\r", "\n").splitlines()
+    bars = [line for line in lines if "left" in line]
     assert any("3 captions, 3597 left" in bar for bar in bars)
     assert all(len(bar) <= columns for bar in bars)
