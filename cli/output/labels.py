@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from cli.clean import one_line
@@ -13,38 +12,40 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#]*@)?")
-_BOUNDARY = re.compile(r"[/?&\\]")
+_BOUNDARY = re.compile(r"[/?&]")
 
 
 def short_labels(names: Sequence[str], width: int) -> list[str]:
     """What tells `names` apart, in at most `width` characters each; no two are the same.
 
-    >>> short_labels(["rtsp://10.0.0.5/live/door", "rtsp://10.0.0.5/live/yard"], 10)
+    That is the last part in which all differ, else as many of the last parts as it takes, else a number.
+
+    >>> short_labels(["rtsp://10.0.0.5/live/door", "rtsp://10.0.0.6/live/yard"], 10)
     ['door', 'yard']
     >>> short_labels(["rtsp://nvr/cam?channel=1&subtype=0", "rtsp://nvr/cam?channel=2&subtype=0"], 10)
     ['channel=1', 'channel=2']
     >>> short_labels(["camera:0", "camera:0"], 10)
     ['1 camera:0', '2 camera:0']
     """
-    shown = [one_line(mask_url(name)) for name in names]
-    parts = [[part for part in _BOUNDARY.split(_SCHEME.sub("", name)) if part] or [name] for name in shown]
-    before = _common(parts)
-    after = _common([own[::-1] for own in parts])
-    labels = []
-    for own in parts:
-        first = min(before, len(own) - 1)
-        last = max(first + 1, len(own) - after)
-        labels.append(_elided("/".join(own[first:last]), width))
-    if len(set(labels)) == len(labels):
-        return labels
+    parts = [_parts(one_line(mask_url(name))) for name in names]
+    fewest, most = min(map(len, parts), default=0), max(map(len, parts), default=0)
+    candidates = [[own[-last] for own in parts] for last in range(1, fewest + 1)]
+    candidates += [["/".join(own[-last:]) for own in parts] for last in range(2, most + 1)]
+    for candidate in candidates:
+        labels = [_elided(label, width) for label in candidate]
+        if len(set(labels)) == len(labels):
+            return labels
     return [
-        f"{number} {_elided(label, width - len(str(number)) - 1)}" for number, label in enumerate(labels, 1)
+        f"{number} {_elided(own[-1], width - len(str(number)) - 1)}" for number, own in enumerate(parts, 1)
     ]
 
 
-def _common(rows: Sequence[Sequence[str]]) -> int:
-    """How many of their first items all `rows` share."""
-    return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*rows, strict=False)))
+def _parts(name: str) -> list[str]:
+    """Host, folders and options of a URL or a path; anything else (``camera:0``, ``lavfi:...``) is whole."""
+    is_url = _SCHEME.match(name)
+    if not is_url and ":" in name:
+        return [name]
+    return [part for part in _BOUNDARY.split(_SCHEME.sub("", name)) if part] or [name]
 
 
 def _elided(text: str, width: int) -> str:

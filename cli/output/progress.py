@@ -91,9 +91,14 @@ class ProgressArea:
             return
         if len(self._progress.tasks) > 1:
             self._progress.remove_task(line)
-            return
-        self._progress.stop()
-        self._progress = None
+        else:
+            self.stop()
+
+    def stop(self) -> None:
+        """The area goes, whatever it shows."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
 
     def _file_columns(self, duration_s: float | None) -> list[ProgressColumn]:
         """As much of the bar as fits on one line of this terminal."""

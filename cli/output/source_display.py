@@ -151,7 +151,7 @@ class SourceDisplay:
         text = ""
         if self._lags:
             median, late = (seconds_text(self._lags.quantile(share)) for share in (0.5, 0.95))
-            text += f", lag {median} (median) to {late} (95 %)"
+            text += f", lag {median} median, {late} p95"
         text += f", {self._dropped} dropped"
         if self._gaps:
             text += f", {self._gaps} gap{'' if self._gaps == 1 else 's'} of {_span(self._gaps_s)}"

@@ -77,6 +77,12 @@ class Display:
             self._status.start()
         self._status.update(what)
 
+    def close(self) -> None:
+        """Leaves the terminal as it was, whatever was going on."""
+        self._stop_status()
+        if self.progress is not None:
+            self.progress.stop()
+
     def begin(self, source: Source, number: int = 1) -> SourceDisplay:
         """`source`, the input of that number, is about to be read; its `end` must follow."""
         self._stop_status()
@@ -84,7 +90,8 @@ class Display:
         if self._input_count > 1 and (self._summary or self._show_captions):
             heading = Text(f"{one_line(source.name)}  ({number} of {self._input_count})", style="bold")
             if label:
-                heading = Text.assemble(label, "  ", heading)
+                space = " " * (self._label_width - label.cell_len + 2)
+                heading = Text.assemble(label, space, heading)
             self._out.print(heading, soft_wrap=True)
         return SourceDisplay(self, source, label)
 
