@@ -36,6 +36,7 @@ class SourceDisplay:
         self._captions = 0
         self._position_s = 0.0
         self._skipped = 0
+        self._unchanged = 0
         self._dropped = 0
         self._lag_s: float | None = None
         self._lags = Lags()
@@ -59,11 +60,12 @@ class SourceDisplay:
         if self._captions % self._display.every == 0:
             self._display.print_caption(record, self._label)
         self._captions += 1
-        self._position_s = record.pts_s or 0.0
-        if record.lag_s is not None:
-            self._lag_s = record.lag_s
-            self._lags.add(record.lag_s)
-        self._update()
+        self._reached(record)
+
+    def unchanged(self, record: CaptionRecord) -> None:
+        """A caption was made and is left out, since it says what the one before it says."""
+        self._unchanged += 1
+        self._reached(record)
 
     def skipped(self, frames: int) -> None:
         """So many frames were left out since they show nothing new."""
@@ -143,6 +145,8 @@ class SourceDisplay:
             text += f", {ended.end_s / elapsed_s:.1f} × real time"
         if self._skipped:
             text += f", {self._skipped} similar frames left out"
+        if self._unchanged:
+            text += f", {self._unchanged} unchanged captions left out"
         if files:
             text += f"; wrote {', '.join(files)}"
         return text
@@ -159,6 +163,13 @@ class SourceDisplay:
             text += ", away in the end"
         return text
 
+    def _reached(self, record: CaptionRecord) -> None:
+        self._position_s = record.pts_s or 0.0
+        if record.lag_s is not None:
+            self._lag_s = record.lag_s
+            self._lags.add(record.lag_s)
+        self._update()
+
     def _update(self) -> None:
         if self._line is not None and self._display.progress is not None:
             self._display.progress.update(self._line, self._standing())
@@ -167,7 +178,7 @@ class SourceDisplay:
         counts = _count(self._captions)
         expected = self._source.expected_frames
         if expected is not None and not self._source.live:
-            counts += f", {max(0, expected - self._captions - self._skipped)} left"
+            counts += f", {max(0, expected - self._captions - self._unchanged - self._skipped)} left"
         return Standing(counts, self._position_s, self._lag_s, self._dropped, self._away)
 
 
