@@ -1,4 +1,4 @@
-"""The lite engine on ten frames a second of a 720p source of 30: whether it keeps up, and what it says if not."""
+"""The lite engine on ten frames a second of a 720p source of 30: whether it keeps up, or what it drops."""
 
 from __future__ import annotations
 

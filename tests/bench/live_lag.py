@@ -1,8 +1,8 @@
 """A source of 30 frames a second before an engine of one second a frame: how old a caption's picture is.
 
-The engine stands behind a real `stream serve` and answers with the time that the picture shows, so that pictures
-which wait unseen, in FFmpeg or in a socket, are found too. The peer is the loop that everybody writes first:
-OpenCV reads a frame, a second passes, and so on.
+The engine stands behind a real `stream serve` and answers with the time that the picture shows, so that
+pictures which wait unseen, in FFmpeg or in a socket, are found too. The peer is the loop that everybody
+writes first: OpenCV reads a frame, a second passes, and so on.
 """
 
 from __future__ import annotations

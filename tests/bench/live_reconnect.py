@@ -1,6 +1,6 @@
 """Kills a live source in mid-run and starts it again: how soon captions go on, and whether any time is wrong.
 
-Each picture shows when it was made, and the engine reads that: what `captured_at` says has to be right after it.
+Each picture shows when it was made, and the engine reads that: `captured_at` has to be right after it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class LiveRun:
         return self._process.wait()
 
     def caption(self, *, since: float = 0.0, count: int = 1, timeout_s: float = 60) -> dict[str, Any]:
-        """The `count`th caption of a picture that came after `since` (seconds since 1970), once it is there."""
+        """The `count`th caption of a picture that came after `since` (seconds since 1970), once there."""
         give_up = time.monotonic() + timeout_s
         with self._came:
             while True:

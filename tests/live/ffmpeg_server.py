@@ -38,7 +38,7 @@ def tcp_server(
 ) -> ServerProcess:
     """MPEG-TS over TCP, for the first who connects: it ends with that connection.
 
-    With `claimed_fps` it is bare H.264 instead, of which nothing tells the rate but its headers, and they say that.
+    With `claimed_fps` it is bare H.264 instead, whose rate nothing tells but its headers: they say that.
     """
     port = free_port()
     wrapped: tuple[str, ...] = MPEGTS

@@ -1,7 +1,8 @@
 """Pictures that show the time they were made at, so that a test knows which one it got, and how late.
 
 Bars across the top quarter (all of it in a small one) are the bits of a counter of hundredths of a second of
-the system's clock, white for a one. They are in Gray code, of which one bar changes at a time: a picture made while the counter moves shows one time or the next, never a third. Compression leaves them readable.
+the system's clock, white for a one. They are in Gray code, of which one bar changes at a time: a picture made
+while the counter moves shows one time or the next, never a third. Compression leaves them readable.
 """
 
 from __future__ import annotations
