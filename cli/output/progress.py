@@ -73,7 +73,6 @@ class ProgressArea:
             live=source.live,
             duration_s=source.duration_s,
             standing=standing,
-            counts=standing.counts,
         )
         self._progress.start()
         return line
@@ -81,9 +80,7 @@ class ProgressArea:
     def update(self, line: TaskID, standing: Standing) -> None:
         """What the line says from now on."""
         if self._progress is not None:
-            self._progress.update(
-                line, completed=standing.position_s, standing=standing, counts=standing.counts
-            )
+            self._progress.update(line, completed=standing.position_s, standing=standing)
 
     def remove(self, line: TaskID) -> None:
         """The source of that line is at work no more; the area goes with its last line."""
@@ -103,7 +100,8 @@ class ProgressArea:
     def _file_columns(self, duration_s: float | None) -> list[ProgressColumn]:
         """As much of the bar as fits on one line of this terminal."""
         width = self._console.width
-        columns: list[ProgressColumn] = [_Position(total=width >= 50), _counts()]
+        counts = TextColumn("{task.fields[standing].counts}", style="dim", table_column=Column(no_wrap=True))
+        columns: list[ProgressColumn] = [_Position(total=width >= 50), counts]
         if width >= 60:
             columns.insert(0, BarColumn(bar_width=16 if width < 90 else 24))
         if width >= 75:
@@ -117,16 +115,12 @@ class ProgressArea:
         width = self._console.width
         columns: list[ProgressColumn] = [_Lag(), _Dropped()]
         if width >= 48 or not self._several:
-            columns.insert(0, _counts())
+            columns.insert(0, _Counts())
         if width >= (64 if self._several else 50):
             columns.insert(0, _Running())
         if self._several:
             columns.insert(0, _Label())
         return columns
-
-
-def _counts() -> ProgressColumn:
-    return TextColumn("{task.fields[counts]}", style="dim", table_column=Column(no_wrap=True))
 
 
 class _OneLine(ProgressColumn):
@@ -170,6 +164,13 @@ class _Running(_OneLine):
     def render(self, task: Task) -> Text:
         seconds = (task.elapsed or 0.0) if task.fields["live"] else task.fields["standing"].position_s
         return Text(clock(seconds)[:-4])
+
+
+class _Counts(ProgressColumn):
+    """How many captions; its end gives way where a line is too long."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.fields["standing"].counts, style="dim", no_wrap=True, overflow="ellipsis")
 
 
 class _Lag(_OneLine):
