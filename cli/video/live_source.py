@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import av
 
 from cli.video.arrival_sampler import ArrivalSampler
+from cli.video.backlog import Backlog
 from cli.video.container import video_stream
 from cli.video.decoder import live_decoder_for
 from cli.video.info import describe
@@ -259,7 +260,9 @@ class _Reader:
         came: dict[int | None, float] = {}  # when each packet did, by its PTS
         failed = 0
         heard_s = time.monotonic()
-        for packet in _packets(self._given, container, stream):
+        backlog = Backlog()
+        old: VideoFrame | None = None  # the newest of the backlog
+        for packet in backlog.through(_packets(self._given, container, stream)):
             now_s = time.monotonic()
             if len(came) >= _MOST_IN_FLIGHT:
                 came.clear()
@@ -279,6 +282,10 @@ class _Reader:
                 arrived_s = came.pop(picture.pts, now_s)
                 if pace is not None:
                     arrived_s = pace.wait(_stamp_s(picture, stream))
+                elif arrived_s < backlog.over_s:
+                    old = picture
+                    continue
+                old = None
                 if not self._arrived(picture, arrived_s, renderer):
                     return True
             if self.stop.is_set():
@@ -286,6 +293,8 @@ class _Reader:
             stall_s = self._policy.stall_s
             if stall_s and now_s - heard_s > stall_s:
                 raise InputError(f"{self._given.name}: no picture for {stall_s:g} s")
+        if old is not None and renderer is not None:  # all of it came at once: better that than nothing
+            return not self._arrived(old, time.monotonic(), renderer)
         return False
 
     def _arrived(self, picture: VideoFrame, arrived_s: float, renderer: PictureRenderer) -> bool:
