@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from cli.captioning import caption_inputs
+from cli.caption_inputs import Asked, caption_inputs
+from cli.output.command_queue import CommandQueue
 from cli.output.formats import format_named
 from cli.output.outputs import Outputs
 from cli.output.terminal import Display
@@ -20,13 +23,15 @@ from cli.video.inputs import expand_inputs
 from protocol.errors import UsageError
 from protocol.limits import DEFAULT_MAX_VIDEO_SEGMENTS
 from protocol.messages import Retention, Sampling, SessionConfig, describe_invalid
+from protocol.redaction import mask_url
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
     from cli.engines import EngineChoice
+    from cli.output.command import Command
+    from cli.video.reading import Reading
     from cli.video.sampling import SamplingPlan
-    from cli.video.timeouts import Timeouts
     from protocol.session import Engine
 
 NO_FILE = "none"
@@ -48,14 +53,18 @@ def run_captions(
     every: int,
     quiet: bool,
     instructed: bool,
-    timeouts: Timeouts,
+    reading: Reading,
     skip_similar: float | None,
+    changes_only: bool,
+    on_gap: Literal["keep", "new-session"],
+    command: Command | None,
 ) -> int:
     """Captions every input and gives the exit code. What can be checked is checked before anything is read.
 
     Args:
         arguments: the inputs as they were typed.
         instructed: the person wrote a prompt or a question of their own.
+        command: what is run for captions.
 
     Raises:
         StreamError: nothing could be done, or the run had to stop.
@@ -66,6 +75,8 @@ def run_captions(
         raise UsageError(
             "--resume goes on with a file, and --overwrite begins it again", hint="use one of them"
         )
+    live = [given for given in inputs if reading.live(given)]
+    _check_fitting(plan, live, resume=resume, changes_only=changes_only)
     if any(str(path) == NO_FILE for path in files):
         if len(files) > 1 or output_dir or formats:
             raise UsageError(f"-o {NO_FILE} writes nothing, and another output is asked for")
@@ -80,7 +91,9 @@ def run_captions(
         overwrite=overwrite,
         inputs=inputs,
         period_s=1 / config.fps,
-        options=run_options(plan, config, engine, skip_similar=skip_similar),
+        options=None
+        if live or changes_only
+        else run_options(plan, config, engine, skip_similar=skip_similar),
         resume=resume,
     )
     display = Display(
@@ -89,19 +102,44 @@ def run_captions(
         quiet=quiet,
         input_count=len(inputs),
         bar=not (stdout_format and sys.stdout.isatty()),  # the two would write over each other
+        at_once=inputs if live else (),
     )
     if resume:
         outputs.restore()
     if outputs.done:
         display.note("the captions are complete already; there is nothing left to do")
         return _tally(outputs, len(inputs)).exit_code
-    opened = engine.make(display.loading, display.warn)
-    if instructed and not opened.follows_instructions:
-        display.note(
-            f"the {opened.name} engine describes what it sees; it does not follow a prompt or question"
+    with contextlib.closing(display):
+        opened = engine.make(display.loading, display.warn)
+        if instructed and not opened.follows_instructions:
+            display.note(
+                f"the {opened.name} engine describes what it sees; it does not follow a prompt or question"
+            )
+        asked = Asked(plan, config, reading, skip_similar, changes_only, on_gap)
+
+        async def work() -> Tally:
+            async with (
+                CommandQueue(command, display.warn, display.note) if command else nullcontext() as commands
+            ):
+                return await caption_inputs(inputs, asked, opened, outputs, display, commands)
+
+        return run_until_signalled(_closing(work(), outputs, opened)).exit_code
+
+
+def _check_fitting(plan: SamplingPlan, live: Sequence[str], *, resume: bool, changes_only: bool) -> None:
+    if resume and changes_only:
+        raise UsageError(
+            "--resume cannot tell which captions --changes-only left out", hint="use one of them"
         )
-    work = caption_inputs(inputs, plan, opened, config, outputs, display, timeouts, skip_similar=skip_similar)
-    return run_until_signalled(_closing(work, outputs, opened)).exit_code
+    if not live:
+        return
+    name = mask_url(live[0])
+    if resume:
+        raise UsageError(f"{name}: a live source cannot be gone back to", hint="leave --resume out")
+    if plan.start:
+        raise UsageError(f"{name}: a live source starts now", hint="leave --start out")
+    if plan.loop:
+        raise UsageError(f"{name}: a live source cannot be repeated", hint="leave --loop out")
 
 
 def _tally(outputs: Outputs, count: int) -> Tally:

@@ -7,110 +7,24 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from cli.clean import valid_unicode
 from cli.output.journal import NO_PAST
-from cli.output.record import CaptionRecord, ErrorRecord
+from cli.output.record import CaptionRecord, ErrorRecord, GapRecord
 from cli.output.text import clock
-from cli.resumed_source import open_after
-from cli.tally import Tally
-from cli.video.timeouts import DEFAULT_TIMEOUTS
-from protocol.errors import (
-    Conflict,
-    EngineFailure,
-    FrameRefused,
-    InputError,
-    NotFound,
-    SessionError,
-    UsageError,
-)
+from protocol.errors import Conflict, EngineFailure, FrameRefused, InputError, NotFound, SessionError
 from protocol.frame import Frame
-from protocol.similarity import SimilarityFilter
-from protocol.source import Damage, Dropped, Ended, Gap
+from protocol.source import Away, Damage, Dropped, Ended, Gap
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from cli.output.changes import ChangesOnly
+    from cli.output.command_queue import CommandQueue
     from cli.output.journal import Past
-    from cli.output.outputs import Outputs
     from cli.output.source_display import SourceDisplay
     from cli.output.source_outputs import SourceOutputs
-    from cli.output.terminal import Display
-    from cli.video.inputs import Input
-    from cli.video.sampling import SamplingPlan
-    from cli.video.timeouts import Timeouts
-    from protocol.messages import SessionConfig
-    from protocol.session import Engine, Session
+    from protocol.session import Session
+    from protocol.similarity import SimilarityFilter
     from protocol.source import Event, Source
-
-
-async def caption_inputs(
-    inputs: Sequence[Input],
-    plan: SamplingPlan,
-    engine: Engine,
-    config: SessionConfig,
-    outputs: Outputs,
-    display: Display,
-    timeouts: Timeouts = DEFAULT_TIMEOUTS,
-    *,
-    skip_similar: float | None = None,
-) -> Tally:
-    """Captions each input in a session of its own; one that fails is reported and the rest go on.
-
-    A server is asked whether it can answer before any input is opened. Frames as similar as `skip_similar`
-    to the last one captioned are left out; None leaves out none.
-
-    Raises:
-        OutputError: captions can no longer be written.
-        EngineError: the engine is gone.
-        SessionError: the engine refuses such a session.
-        UsageError: another model answers than in the run that is gone on from.
-    """
-    tally = Tally()
-    display.loading(f"waiting for the {engine.name} engine")
-    await engine.check(config)
-    for index, given in enumerate(inputs):
-        past = outputs.past(index)
-        if past.done:
-            tally.done += 1
-            tally.incomplete += past.incomplete
-            continue
-        similar = None if skip_similar is None else SimilarityFilter(skip_similar)
-        try:
-            source = await open_after(given, plan, timeouts, past, similar.keeps if similar else None)
-        except InputError as error:
-            display.failed(str(error))
-            tally.failed += 1
-            continue
-        try:
-            display.loading(f"waiting for the {engine.name} engine")
-            session = await engine.open(config)
-            async with session:
-                _check_model(session.created.model, past)
-                sinks = outputs.open_for(index)
-                shown = display.begin(source, index + 1)
-                if past.last_s is not None:
-                    shown.resumed(past.captions, past.last_s)
-                outcome = await caption_source(source, session, engine.name, sinks, shown, similar, past)
-        except InputError as error:
-            display.failed(str(error))
-            tally.failed += 1
-        except EngineFailure as error:
-            display.failed(f"{source.name}: {error}")
-            tally.failed += 1
-        else:
-            tally.done += 1
-            tally.incomplete += outcome.incomplete
-        finally:
-            await source.close()
-    return tally
-
-
-def _check_model(model: str, past: Past) -> None:
-    if past.model not in (None, valid_unicode(model)):
-        raise UsageError(
-            f"--resume: the captions so far are by {past.model}, and {model} would go on",
-            hint="--overwrite begins again",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +41,36 @@ class Outcome:
         return bool(self.damaged_before or self.ended.damaged or self.ended.truncated or self.refused)
 
 
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What is done with one source beside captioning its frames.
+
+    Attributes:
+        similar: leaves frames out that look like the last one captioned.
+        changes: leaves captions out that say what the last one written says.
+        on_gap: called when a live source is back.
+        commands: runs a command for captions that are written.
+    """
+
+    similar: SimilarityFilter | None = None
+    changes: ChangesOnly | None = None
+    on_gap: Callable[[], Awaitable[None]] | None = None
+    commands: CommandQueue | None = None
+
+
+NO_WAYS = Ways()
+
+
 async def caption_source(
     source: Source,
     session: Session,
     engine_name: str,
     sinks: SourceOutputs,
     shown: SourceDisplay,
-    similar: SimilarityFilter | None = None,
+    ways: Ways = NO_WAYS,
     past: Past = NO_PAST,
 ) -> Outcome:
-    """Captions the frames of `source` that `similar` keeps, those after `past`, and gives how it all went.
+    """Captions the frames of `source` after `past`, and gives how it all went.
 
     Whatever ends it, the captions so far are written out and the outputs of this source are finished.
 
@@ -151,25 +85,41 @@ async def caption_source(
     outcome: Outcome | None = None
     captions = _Captions(source, session, engine_name, past)
     try:
-        async for event, skipped in _prepared(source, session, similar):
+        async for event, skipped in _prepared(source, session, ways.similar):
             shown.skipped(skipped)
-            if isinstance(event, Frame):
-                record = await captions.of(event, skipped)
-                if isinstance(record, CaptionRecord):
-                    shown.caption(record)
-                    sinks.write(record)
-                else:
-                    shown.refused(record)
-                    sinks.refused(record)
-            elif isinstance(event, Damage):
-                shown.damage(event)
-                sinks.damaged()
-            elif isinstance(event, Dropped):
-                shown.dropped(event.frames)
-            elif isinstance(event, Gap):
-                shown.gap(event)
-            elif isinstance(event, Ended):
-                ended = event
+            match event:
+                case Frame():
+                    record = await captions.of(event, skipped)
+                    if isinstance(record, ErrorRecord):
+                        shown.refused(record)
+                        sinks.event(record)
+                        continue
+                    said = record if ways.changes is None else ways.changes.of(record)
+                    if said is None:
+                        shown.unchanged(record)
+                        continue
+                    shown.caption(said)
+                    sinks.write(said)
+                    if ways.commands is not None:
+                        if source.live:
+                            ways.commands.put(said)
+                        else:
+                            await ways.commands.wait_and_put(said)
+                case Dropped(frames):
+                    captions.dropped += frames
+                    shown.dropped(frames)
+                case Damage():
+                    shown.damage(event)
+                    sinks.damaged()
+                case Away(_, reason):
+                    shown.away(reason)
+                case Gap():
+                    shown.gap(event)
+                    sinks.event(GapRecord.of(event, source=source.name))
+                    if ways.on_gap is not None:
+                        await ways.on_gap()
+                case Ended():
+                    ended = event
         if ended and captions.answered:
             outcome = Outcome(ended, captions.refused, past.damaged)
     finally:
@@ -232,12 +182,14 @@ class _Captions:
     Attributes:
         answered: captions so far, those of the past included.
         refused: frames that were not answered.
+        dropped: frames of a live source that went by since the last caption.
     """
 
     def __init__(self, source: Source, session: Session, engine_name: str, past: Past) -> None:
         """Counts on from `past`, of which `session` knows nothing."""
         self.answered = past.captions
         self.refused = past.refused
+        self.dropped = 0
         self._source = source
         self._session = session
         self._engine_name = engine_name
@@ -267,11 +219,13 @@ class _Captions:
             created=created,
             history_lost=created.session_id != self._session_id,
             skipped_similar=skipped,
+            dropped=self.dropped if self._source.live else None,
             size=self._session.shown_size(frame),
             round_trip_s=round_trip_s,
         )
         self._session_id = created.session_id
         self.answered += 1
+        self.dropped = 0
         return record
 
     def _refusal(self, frame: Frame, error: FrameRefused, skipped: int) -> ErrorRecord:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from cli.output.journal import Past
     from cli.video.inputs import Input
+    from cli.video.reading import Reading
     from cli.video.sampling import SamplingPlan
-    from cli.video.timeouts import Timeouts
     from protocol.source import Event, Source
 
 _DIGITS = 6
@@ -25,25 +25,19 @@ _DIGITS = 6
 
 
 async def open_after(
-    given: Input, plan: SamplingPlan, timeouts: Timeouts, past: Past, seen: Callable[[Frame], object] | None
+    given: Input, plan: SamplingPlan, reading: Reading, past: Past, seen: Callable[[Frame], object] | None
 ) -> Source:
     """The frames that `plan` takes of `given` after those of `past`: just those an unbroken run would take.
 
     `seen` is given the last frame of `past`, in a thread, before any other comes.
 
     Raises:
-        InputError: see `open_source`.
+        InputError: see `Reading.open`.
     """
-    from cli.video.file_source import open_source
-
     if past.last_s is None:
-        return await open_source(given, plan, timeouts)
-
-    async def reopen(plan: SamplingPlan) -> Source:
-        return await open_source(given, plan, timeouts)
-
-    source = await reopen(_from_last(plan, past))
-    return ResumedSource(source, lambda: reopen(plan), past.last_s, seen)
+        return await reading.open(given, plan)
+    source = await reading.open(given, _from_last(plan, past))
+    return ResumedSource(source, lambda: reading.open(given, plan), past.last_s, seen)
 
 
 class ResumedSource:

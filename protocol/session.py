@@ -20,9 +20,11 @@ class Session(ABC):
 
     Attributes:
         created: the session's id, model and the retention in effect.
+        idle_timeout_s: so long a server keeps it without a frame; None where it is kept until it is closed.
     """
 
     created: Created
+    idle_timeout_s: float | None = None
 
     @abstractmethod
     async def caption(self, frame: Frame) -> FrameReply:

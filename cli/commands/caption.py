@@ -36,6 +36,22 @@ from cli.engine_options import (
     TopP,
     VllmArguments,
 )
+from cli.live_options import (
+    EXEC_TIMEOUT_S,
+    ChangesOnlyFlag,
+    Duration,
+    Exec,
+    ExecTimeout,
+    InputFormat,
+    InputOptions,
+    LiveKeep,
+    OnGap,
+    Realtime,
+    RetryFor,
+    RtspTransport,
+    StallTimeout,
+    When,
+)
 from cli.options import (
     OUTPUT_PANEL,
     SAMPLING_PANEL,
@@ -69,7 +85,12 @@ from cli.remote_options import (
     RemoteOptions,
     Transport,
 )
-from cli.video.timeouts import OPEN_TIMEOUT_S, READ_TIMEOUT_S, Timeouts
+from cli.video.timeouts import (
+    OPEN_TIMEOUT_S,
+    READ_TIMEOUT_S,
+    STALL_TIMEOUT_S,
+    Timeouts,
+)
 from protocol.errors import UsageError
 from protocol.limits import (
     DEFAULT_FREQUENCY_PENALTY,
@@ -89,6 +110,7 @@ def caption_command(
     every_frame: EveryFrame = False,
     keyframes: Keyframes = False,
     loop: Loop = False,
+    duration: Duration = None,
     skip_similar: Annotated[
         float | None,
         typer.Option(
@@ -104,6 +126,18 @@ def caption_command(
     ] = None,
     open_timeout: OpenTimeout = OPEN_TIMEOUT_S,
     read_timeout: ReadTimeout = READ_TIMEOUT_S,
+    live_policy: LiveKeep = None,
+    realtime: Realtime = False,
+    rtsp_transport: RtspTransport = "tcp",
+    input_format: InputFormat = None,
+    input_option: InputOptions = None,
+    stall_timeout: StallTimeout = STALL_TIMEOUT_S,
+    retry_for: RetryFor = None,
+    on_gap: OnGap = "keep",
+    changes_only: ChangesOnlyFlag = False,
+    command: Exec = None,
+    when: When = None,
+    exec_timeout: ExecTimeout = EXEC_TIMEOUT_S,
     format_names: Annotated[
         list[str] | None,
         typer.Option(
@@ -195,6 +229,10 @@ def caption_command(
         )
     from cli.caption_run import guided_schema, read_text, run_captions, session_config
     from cli.engines import EngineChoice, vllm_arguments
+    from cli.output.command import Command
+    from cli.video.live_input import LiveOptions
+    from cli.video.live_source import LivePolicy
+    from cli.video.reading import Reading, option_values
     from cli.video.sampling import SamplingPlan
     from engine.vllm.options import VllmOptions
 
@@ -206,6 +244,13 @@ def caption_command(
         every_frame=every_frame,
         keyframes=keyframes,
         loop=loop,
+        duration=duration,
+    )
+    reading = Reading(
+        Timeouts(open_timeout, read_timeout),
+        LiveOptions(rtsp_transport, input_format, option_values(input_option or [])),
+        LivePolicy(live_policy or "latest", stall_timeout, retry_for),
+        realtime=realtime,
     )
     remote = RemoteOptions(
         nim_url=nim_url,
@@ -277,7 +322,10 @@ def caption_command(
         resume=resume,
         every=every,
         quiet=quiet,
-        timeouts=Timeouts(open_timeout, read_timeout),
+        reading=reading,
         skip_similar=skip_similar,
+        changes_only=changes_only,
+        on_gap=on_gap,
+        command=Command.of(command, when, exec_timeout),
         instructed=bool(prompt or question),
     )

@@ -8,7 +8,7 @@ from cli.clean import escape_controls
 from cli.output.writer import Writer
 
 if TYPE_CHECKING:
-    from cli.output.record import CaptionRecord, ErrorRecord
+    from cli.output.record import CaptionRecord, ErrorRecord, GapRecord
 
 
 class JsonlWriter(Writer):
@@ -17,8 +17,8 @@ class JsonlWriter(Writer):
     def write(self, record: CaptionRecord) -> None:
         self._line(record)
 
-    def refused(self, record: ErrorRecord) -> None:
+    def event(self, record: ErrorRecord | GapRecord) -> None:
         self._line(record)
 
-    def _line(self, record: CaptionRecord | ErrorRecord) -> None:
+    def _line(self, record: CaptionRecord | ErrorRecord | GapRecord) -> None:
         self._put(escape_controls(record.model_dump_json()) + "\n")

@@ -247,4 +247,4 @@ def _replay(records: Iterable[Record], writer: Writer) -> None:
         if isinstance(record, CaptionRecord):
             writer.write(record)
         else:
-            writer.refused(record)
+            writer.event(record)

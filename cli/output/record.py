@@ -48,6 +48,11 @@ class CaptionRecord(BaseModel):
     skipped_similar: int = Field(
         ge=0, description="Frames left out before this one since they show nothing new (--skip-similar)."
     )
+    unchanged: int = Field(
+        0,
+        ge=0,
+        description="Captions left out before this one since they said the same (--changes-only).",
+    )
     width: int = Field(ge=1, description="Width of the picture the engine was shown, in pixels.")
     height: int = Field(ge=1, description="Height of the picture the engine was shown, in pixels.")
     captured_at: AwareDatetime | None = Field(

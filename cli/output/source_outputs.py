@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from cli.output.journal import Journal
-    from cli.output.record import CaptionRecord, ErrorRecord
+    from cli.output.record import CaptionRecord, ErrorRecord, GapRecord
     from cli.output.writer import Writer
 
 STDOUT_NAME = "standard output"
@@ -38,9 +38,9 @@ class SourceOutputs:
         """Writes `record` everywhere; one place that fails does not keep it from the others."""
         self._each(lambda writer: writer.write(record))
 
-    def refused(self, record: ErrorRecord) -> None:
-        """Notes a frame that was not answered, where the format has a place for it."""
-        self._each(lambda writer: writer.refused(record))
+    def event(self, record: ErrorRecord | GapRecord) -> None:
+        """Notes what is no caption, where the format has a place for it."""
+        self._each(lambda writer: writer.event(record))
 
     def damaged(self) -> None:
         """Notes that something of the input could not be read, for a later run to know."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, TextIO
 from protocol.errors import OutputError
 
 if TYPE_CHECKING:
-    from cli.output.record import CaptionRecord, ErrorRecord
+    from cli.output.record import CaptionRecord, ErrorRecord, GapRecord
 
 
 class Writer(ABC):
@@ -40,8 +40,8 @@ class Writer(ABC):
             OutputError: the disk is full, the file is gone, or whoever read the stream has left.
         """
 
-    def refused(self, record: ErrorRecord) -> None:  # noqa: B027 - most formats have no place for it
-        """A frame was not answered, at its time among the captions.
+    def event(self, record: ErrorRecord | GapRecord) -> None:  # noqa: B027 - most formats have no place for it
+        """Something else than a caption: a frame was not answered, or a live source was away.
 
         Raises:
             OutputError: see `write`.

@@ -19,7 +19,7 @@ from cli.video.decoder import live_decoder_for
 from cli.video.info import describe
 from cli.video.lookahead import Exhausted
 from cli.video.mailbox import Arrival, Given, Mailbox
-from cli.video.timeouts import OPEN_TIMEOUT_S
+from cli.video.timeouts import OPEN_TIMEOUT_S, STALL_TIMEOUT_S
 from protocol.errors import InputError
 from protocol.frame import Frame
 from protocol.source import Away, Damage, Dropped, Ended, Gap
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from cli.video.sampling import SamplingPlan
     from protocol.source import Event
 
-STALL_TIMEOUT_S = 10.0
 RETRY_FOR_S = 300.0
 
 _FIRST_PAUSE_S = 0.1

@@ -14,6 +14,7 @@ from cli.video.container import OpenInput
 from cli.video.info import VideoInfo, describe
 from cli.video.inputs import is_url
 from cli.video.keyframe_index import KeyframeIndex
+from cli.video.live_input import is_live_container
 from cli.video.sparse import LeftOut, SparseDecoding
 from cli.video.timeline import Decoded, Passed, Timeline
 from cli.video.timeouts import DEFAULT_TIMEOUTS, Timeouts
@@ -32,6 +33,18 @@ _SEEKABLE = frozenset(("mov", "matroska", "webm", "mpegts", "flv", "asf"))
 _STEPS_BACK_S = (0, 5, 20)
 _SPARSE_FPS = 1
 """At most so many ticks a second leave whole groups of pictures between them."""
+
+
+class GoesOn(InputError):
+    """A web address that has no end: a camera's pictures, or live HLS.
+
+    Attributes:
+        format: FFmpeg's name for how it comes.
+    """
+
+    def __init__(self, name: str, input_format: str) -> None:
+        super().__init__(f"{name}: goes on without end", hint="'stream caption' reads what is live")
+        self.format = input_format
 
 
 class Reader:
@@ -220,6 +233,8 @@ class Reader:
         if self._track is not None:
             self._track.close()
         self._track = Track(self._input, self._stopped)
+        if self._is_url and is_live_container(self._track.container):
+            raise GoesOn(self.name, self._track.container.format.name.split(",")[0])
         self._restart()
 
     def _restart(self) -> None:

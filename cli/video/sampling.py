@@ -54,6 +54,7 @@ class SamplingPlan:
         every_frame: bool = False,
         keyframes: bool = False,
         loop: bool = False,
+        duration: str | None = None,
     ) -> SamplingPlan:
         """The plan that the command line's options describe.
 
@@ -67,10 +68,16 @@ class SamplingPlan:
         rate = Fraction(DEFAULT_FPS) if fps is None else _parse_fps(fps)
         if max_frames is not None and max_frames < 1:
             raise UsageError(f"--max-frames {max_frames}: at least 1 is needed")
-        if loop and max_frames is None and end is None:
-            raise UsageError("--loop has no end of its own", hint="add --max-frames or --end")
         first = parse_timecode(start) if start is not None else Fraction(0)
         last = parse_timecode(end) if end is not None else None
+        if duration is not None:
+            if end is not None:
+                raise UsageError("--end and --duration both say where to stop", hint="use one of them")
+            last = first + parse_timecode(duration)
+            if last == first:
+                raise UsageError(f"--duration {duration}: must be above 0")
+        if loop and max_frames is None and last is None:
+            raise UsageError("--loop has no end of its own", hint="add --max-frames, --duration or --end")
         if last is not None and last <= first:
             raise UsageError(f"--end {end} is not after --start {start or 0}: nothing lies between them")
         mode: Literal["rate", "every", "keyframes"] = (

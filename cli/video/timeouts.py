@@ -9,6 +9,8 @@ from protocol.errors import InputError
 
 OPEN_TIMEOUT_S = 20.0
 READ_TIMEOUT_S = 60.0
+STALL_TIMEOUT_S = 10.0
+"""A live source without a picture for so long is lost."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ class ReconnectingSession(Session):
         self, first: Session, reopen: Callable[[], Awaitable[Session]], warn: Callable[[str], None]
     ) -> None:
         self.created = first.created
+        self.idle_timeout_s = first.idle_timeout_s
         self._session: Session | None = first
         self._reopen = reopen
         self._warn = warn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from protocol.errors import (
     Unavailable,
 )
 from protocol.frame_guard import FrameGuard
+from protocol.limits import REST_IDLE_TIMEOUT_S
 from protocol.messages import Closed
 from protocol.server_message import read_created, read_error, read_reply
 from protocol.session import Session
@@ -43,6 +45,8 @@ _SESSION_IS_LOST = (404, 409, 500, 502, 503, 504)
 
 class RestSession(Session):
     """See `Session`; make one with `open`. It ends with the first frame that fails; none is sent twice."""
+
+    idle_timeout_s = REST_IDLE_TIMEOUT_S
 
     def __init__(self, created: Created, connection: Connection, warn: Callable[[str], None]) -> None:
         self.created = created
@@ -162,7 +166,7 @@ class RestSession(Session):
         address = self._connection.address
         try:
             answer = await self._connection.request("DELETE", self._path)
-            if answer.ok:  # whatever it says
+            if answer.ok or answer.status == HTTPStatus.NOT_FOUND:  # it is not there any more
                 return
             why = f"{answer.status}: {answer.reason}"
         except (SessionError, EngineError) as error:

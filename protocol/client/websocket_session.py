@@ -27,7 +27,7 @@ from protocol.errors import (
     Unavailable,
 )
 from protocol.frame_guard import FrameGuard
-from protocol.limits import CLIENT_PING_INTERVAL_S
+from protocol.limits import CLIENT_PING_INTERVAL_S, WEBSOCKET_IDLE_TIMEOUT_S
 from protocol.messages import Closed, FrameReply
 from protocol.redaction import mask_credentials
 from protocol.server_message import ErrorMessage, SessionCreated, read_server_message
@@ -64,6 +64,8 @@ class _Connect(connect):
 
 class WebSocketSession(Session):
     """See `Session`; make one with `open`. A frame is sent once the one before is answered, and once only."""
+
+    idle_timeout_s = WEBSOCKET_IDLE_TIMEOUT_S
 
     def __init__(
         self, socket: ClientConnection, created: Created, connection: Connection, warn: Callable[[str], None]
@@ -197,7 +199,9 @@ class WebSocketSession(Session):
                 await self._socket.send(DELETE_TEXT)
                 while not isinstance(read_server_message(await self._socket.recv()), Closed):
                     pass
-        except (TimeoutError, ConnectionClosed, EngineFailure):
+        except (TimeoutError, ConnectionClosed, EngineFailure) as error:
+            if isinstance(error, ConnectionClosed) and error.rcvd is not None:
+                return  # the server had ended it
             self._warn(
                 f"{self._connection.address}: did not confirm the end of session {self.created.session_id}"
             )

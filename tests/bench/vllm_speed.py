@@ -18,7 +18,7 @@ from typing import Any
 
 import av
 
-from cli.captioning import caption_inputs
+from cli.caption_inputs import Asked, caption_inputs
 from cli.output.outputs import Outputs
 from cli.output.terminal import Display
 from cli.video.inputs import expand_inputs
@@ -77,7 +77,7 @@ async def overhead(engine: VllmEngine, clip: str) -> None:
             engine._llm = watch = Stopwatch(llm)
             outputs = Outputs(files=[Path(folder) / f"{run}.jsonl"], inputs=inputs)
             started = perf_counter()
-            await caption_inputs(inputs, plan, engine, CONFIG, outputs, display)
+            await caption_inputs(inputs, Asked(plan, CONFIG), engine, outputs, display)
             outputs.close()
             wall_s = perf_counter() - started
             if run:

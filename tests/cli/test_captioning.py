@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from cli.captioning import caption_inputs
+from cli.caption_inputs import Asked, caption_inputs
 from cli.output.outputs import Outputs
 from cli.output.terminal import Display
 from cli.tally import Tally
@@ -46,7 +46,8 @@ async def caption(
     plan = SamplingPlan.of(fps=5, max_frames=max_frames)
     display = Display(show_captions=False)
     try:
-        return await caption_inputs(inputs, plan, engine, CONFIG, outputs, display, skip_similar=skip_similar)
+        asked = Asked(plan, CONFIG, skip_similar=skip_similar)
+        return await caption_inputs(inputs, asked, engine, outputs, display)
     finally:
         outputs.close()
 

@@ -8,8 +8,8 @@ import pytest
 from cli.output.journal import Past
 from cli.resumed_source import open_after
 from cli.video.file_source import open_source
+from cli.video.reading import DEFAULT_READING
 from cli.video.sampling import SamplingPlan
-from cli.video.timeouts import DEFAULT_TIMEOUTS
 from protocol.errors import InputError
 from protocol.frame import Frame
 from protocol.source import Ended, Source
@@ -62,7 +62,7 @@ async def test_from_any_frame_the_rest_is_the_same(
         source = await open_after(
             clip,
             plan,
-            DEFAULT_TIMEOUTS,
+            DEFAULT_READING,
             Past(captions=index, refused=1, last_s=round(frames[index][0], 6)),
             lambda frame, seen=seen: seen.append(number_of(frame.pixels)),  # type: ignore[misc]
         )
@@ -76,7 +76,7 @@ async def test_only_what_is_needed_is_decoded(tmp_path: Path) -> None:
     clip = str(make_clip(tmp_path / "clip.mp4", steady(250)))
     plan = SamplingPlan.of(every_frame=True)
     past = Past(captions=240, last_s=round(239 / 25, 6))
-    frames, ended = await read(await open_after(clip, plan, DEFAULT_TIMEOUTS, past, None))
+    frames, ended = await read(await open_after(clip, plan, DEFAULT_READING, past, None))
     assert [number for _, number in frames] == list(range(240, 250))
     assert ended.frames_decoded < 50
 
@@ -84,14 +84,14 @@ async def test_only_what_is_needed_is_decoded(tmp_path: Path) -> None:
 async def test_without_a_past_it_is_the_whole_video(tmp_path: Path) -> None:
     clip = str(make_clip(tmp_path / "clip.mp4", steady(10)))
     plan = SamplingPlan.of(every_frame=True)
-    frames, _ = await read(await open_after(clip, plan, DEFAULT_TIMEOUTS, Past(), None))
+    frames, _ = await read(await open_after(clip, plan, DEFAULT_READING, Past(), None))
     assert len(frames) == 10
 
 
 async def test_a_video_without_that_frame_is_another_one(tmp_path: Path) -> None:
     clip = str(make_clip(tmp_path / "clip.mp4", steady(10)))
     plan = SamplingPlan.of(every_frame=True)
-    source = await open_after(clip, plan, DEFAULT_TIMEOUTS, Past(captions=3, last_s=0.05), None)
+    source = await open_after(clip, plan, DEFAULT_READING, Past(captions=3, last_s=0.05), None)
     with pytest.raises(InputError, match=r"clip\.mp4: has no frame at 0\.050000 s, where it was left"):
         await read(source)
 
@@ -99,7 +99,7 @@ async def test_a_video_without_that_frame_is_another_one(tmp_path: Path) -> None
 async def test_what_is_expected_counts_what_is_left(tmp_path: Path) -> None:
     clip = str(make_clip(tmp_path / "clip.mp4", steady(50)))
     plan = SamplingPlan.of(fps=5)
-    source = await open_after(clip, plan, DEFAULT_TIMEOUTS, Past(captions=4, last_s=0.6), None)
+    source = await open_after(clip, plan, DEFAULT_READING, Past(captions=4, last_s=0.6), None)
     assert source.expected_frames == 6
     assert not source.live
     frames, _ = await read(source)

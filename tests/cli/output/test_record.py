@@ -59,6 +59,7 @@ def test_a_record_says_what_was_said_of_which_frame() -> None:
         "session_id": "s",
         "history_lost": False,
         "skipped_similar": 3,
+        "unchanged": 0,
         "width": 640,
         "height": 360,
         "captured_at": "2024-01-02T03:04:05Z",

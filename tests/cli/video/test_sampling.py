@@ -172,10 +172,18 @@ def test_expected_frames(
 
 
 def test_a_loop_needs_a_limit_and_is_as_long_as_it() -> None:
-    with pytest.raises(UsageError, match="--loop has no end of its own; add --max-frames or --end"):
+    with pytest.raises(UsageError, match="--loop has no end of its own; add --max-frames, --duration or --end"):
         SamplingPlan.of(loop=True)
     by_count = SamplingPlan.of(loop=True, max_frames=40)
     assert (by_count.span(Fraction(4)), by_count.expected_frames(Fraction(4))) == (None, 40)
     by_time = SamplingPlan.of(loop=True, start="2", end="12", fps=2)
     assert (by_time.span(Fraction(4)), by_time.expected_frames(Fraction(4))) == (10, 20)
     assert SamplingPlan.of(loop=True, end="12", max_frames=5).expected_frames(Fraction(4)) == 5
+
+
+def test_a_duration_counts_from_the_start() -> None:
+    assert SamplingPlan.of(start="10", duration="1:00").end == 70
+    with pytest.raises(UsageError, match="--end and --duration"):
+        SamplingPlan.of(end="5", duration="5")
+    with pytest.raises(UsageError, match="must be above 0"):
+        SamplingPlan.of(duration="0")
