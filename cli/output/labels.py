@@ -32,11 +32,13 @@ def short_labels(names: Sequence[str], width: int) -> list[str]:
     candidates = [[own[-last] for own in parts] for last in range(1, fewest + 1)]
     candidates += [["/".join(own[-last:]) for own in parts] for last in range(2, most + 1)]
     for candidate in candidates:
-        labels = [_elided(label, width) for label in candidate]
-        if len(set(labels)) == len(labels):
-            return labels
+        for shortened in (_without_end, _without_middle):
+            labels = [shortened(label, width) for label in candidate]
+            if len(set(labels)) == len(labels):
+                return labels
     return [
-        f"{number} {_elided(own[-1], width - len(str(number)) - 1)}" for number, own in enumerate(parts, 1)
+        f"{number} {_without_middle(own[-1], width - len(str(number)) - 1)}"
+        for number, own in enumerate(parts, 1)
     ]
 
 
@@ -48,8 +50,11 @@ def _parts(name: str) -> list[str]:
     return [part for part in _BOUNDARY.split(_SCHEME.sub("", name)) if part] or [name]
 
 
-def _elided(text: str, width: int) -> str:
-    """`text` without its middle if it is too long: what differs stands at the ends, mostly."""
+def _without_end(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _without_middle(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     head = (width - 1) // 2

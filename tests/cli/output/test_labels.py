@@ -16,14 +16,17 @@ from cli.output.labels import short_labels
         (["rtsp://n/c?channel=1&subtype=0", "rtsp://n/c?channel=2&subtype=0"], ["channel=1", "channel=2"]),
         (["h/a/x", "h/a/y", "h/b/x"], ["a/x", "a/y", "b/x"]),
         (["/dev/video0", "camera:1", "rtsp://host/yard"], ["video0", "camera:1", "yard"]),
-        (["lavfi:testsrc2=r=30000/1001", "lavfi:smptebars"], ["lavfi:t…000/1001", "lavfi:smptebars"]),
+        (["lavfi:testsrc2=r=30000/1001", "lavfi:smptebars"], ["lavfi:testsrc2=…", "lavfi:smptebars"]),
         (["camera:0", "camera:0"], ["1 camera:0", "2 camera:0"]),
         (["udp://host:1", "tcp://host:1"], ["1 host:1", "2 host:1"]),
         (
             ["a-very-long-name-1-of-all", "a-very-long-name-2-of-all"],
             ["a-very-…1-of-all", "a-very-…2-of-all"],
         ),
-        (["one-long-and-long-name", "one-long-or-so-long-name"], ["1 one-lo…ng-name", "2 one-lo…ng-name"]),
+        (
+            ["a-very-long-head-1-and-tail", "a-very-long-head-2-and-tail"],
+            ["1 a-very…nd-tail", "2 a-very…nd-tail"],
+        ),
     ],
 )
 def test_the_last_part_that_differs_is_the_label(names: list[str], labels: list[str]) -> None:
