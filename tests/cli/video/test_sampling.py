@@ -172,7 +172,8 @@ def test_expected_frames(
 
 
 def test_a_loop_needs_a_limit_and_is_as_long_as_it() -> None:
-    with pytest.raises(UsageError, match="--loop has no end of its own; add --max-frames, --duration or --end"):
+    words = "--loop has no end of its own; add --max-frames, --duration or --end"
+    with pytest.raises(UsageError, match=words):
         SamplingPlan.of(loop=True)
     by_count = SamplingPlan.of(loop=True, max_frames=40)
     assert (by_count.span(Fraction(4)), by_count.expected_frames(Fraction(4))) == (None, 40)
