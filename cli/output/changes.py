@@ -24,10 +24,10 @@ class ChangesOnly:
         unchanged: captions left out since the last one that was kept.
     """
 
-    def __init__(self, last_text: str | None = None) -> None:
-        """`last_text` is the last caption of the run that is gone on from, if there is one."""
+    def __init__(self) -> None:
+        """None so far."""
         self.unchanged = 0
-        self._words = None if last_text is None else last_text.split()
+        self._words: list[str] | None = None
         self._left_out: CaptionRecord | None = None  # the newest; it tells what those before it told
 
     def of(self, record: CaptionRecord) -> CaptionRecord | None:

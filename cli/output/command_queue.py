@@ -114,7 +114,8 @@ class CommandQueue:
             return
         _, running = await asyncio.wait({self._worker}, timeout=_NOTE_AFTER_S)
         if running:
-            self._note(f"waiting for --exec {self._command.name}; {_captions(self._left())} to go")
+            more = f", with {_captions(len(self._waiting))} to come" if self._waiting else ""
+            self._note(f"waiting for --exec {self._command.name}{more}")
             await asyncio.wait(running)
 
     async def _work(self) -> None:
