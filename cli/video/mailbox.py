@@ -64,9 +64,11 @@ class Mailbox(Lookahead[Event | Given]):
         if not self._newest_only:
             return self.put(Given(arrival, 0)) if due else not self.closed
         with self._room:
+            if self.closed:
+                return False
             self._newest = arrival
             self._due += due
-        return self._wake() and not self.closed
+        return self._wake()
 
     def put(self, item: Event | Given) -> bool:
         """Adds what happened after the frames so far; see `Lookahead.put`."""
