@@ -6,13 +6,16 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from protocol.errors import InvalidRequest
 from protocol.messages import SERVER_RETENTION
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
     from types import TracebackType
 
+    from protocol.context import Delta, Turn
     from protocol.frame import Frame
-    from protocol.messages import Closed, Created, FrameReply, Retention, SessionConfig
+    from protocol.messages import Closed, Created, FrameReply, Retention, Sampling, SessionConfig
 
 
 class Session(ABC):
@@ -109,6 +112,22 @@ class Engine(ABC):
             Unavailable: no room for another session now.
             EngineError: the engine cannot be loaded.
         """
+
+    async def complete(
+        self,
+        turns: Sequence[Turn],  # noqa: ARG002 - for those that chat
+        sampling: Sampling,  # noqa: ARG002
+    ) -> AsyncGenerator[Delta, None]:
+        """The assistant's turn after `turns`, of a conversation that nothing is kept of.
+
+        Raises:
+            InvalidRequest: the model cannot take it, or the engine does not chat.
+            Unavailable: no room for another conversation now.
+            EngineFailure: generation failed.
+            EngineError: the engine cannot be loaded, or is gone.
+        """
+        raise InvalidRequest(f"the {self.name} engine does not chat")
+        yield  # makes this a generator, as those are that take its place
 
     @abstractmethod
     async def close(self) -> None:
