@@ -96,6 +96,10 @@ class HlsServer:
         self.writer = ServerProcess((*command, str(self._playlist)), self.url, None)
         self.web = ServerProcess(web_command(folder, port), self.url, port)
 
+    def segments(self) -> int:
+        """How many its playlist names by now."""
+        return self._playlist.read_text().count("#EXTINF") if self._playlist.exists() else 0
+
     def __enter__(self) -> HlsServer:
         self.writer.start()
         try:

@@ -30,7 +30,7 @@ def clock_filter(width: int = WIDTH, height: int = HEIGHT, fps: int = 30) -> str
 
     They show when they were made: whoever reads the graph has to take them at their own pace.
     """
-    bars = f"{_BARS.format(fps=fps)},scale={width}:{{height}}:flags=neighbor"
+    bars = f"{_BARS.format(fps=fps)},scale={width}:{{height}}:flags=neighbor,setsar=1"
     if height <= HEIGHT:
         return bars.format(height=height)
     return (
