@@ -30,7 +30,7 @@ _HTTP_OPTIONS = {"reconnect": "1", "reconnect_on_network_error": "1", "reconnect
 av.logging.set_level(None)  # FFmpeg's own lines never reach the terminal
 
 _NOT_A_MOVING_PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
-_HTTP_WORDS = {
+HTTP_WORDS = {
     "HTTPBadRequestError": "400 bad request",
     "HTTPUnauthorizedError": "401 unauthorized",
     "HTTPForbiddenError": "403 forbidden",
@@ -101,8 +101,8 @@ class OpenInput:
         """`error` of FFmpeg's in words."""
         reason = (getattr(error, "strerror", None) or str(error)).strip()
         kind = type(error).__name__
-        if kind in _HTTP_WORDS:
-            return InputError(f"{self.name}: {_HTTP_WORDS[kind]}")
+        if kind in HTTP_WORDS:
+            return InputError(f"{self.name}: {HTTP_WORDS[kind]}")
         if isinstance(error, av.error.InvalidDataError):
             return InputError(f"{self.name}: not a video FFmpeg can read ({reason})")
         if isinstance(error, (av.error.ProtocolNotFoundError, av.error.DemuxerNotFoundError)):

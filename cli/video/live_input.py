@@ -8,10 +8,13 @@ import stat
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from time import monotonic
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from cli.video.inputs import STDIN, VIDEO_SUFFIXES, is_url
+from cli.video.latency import DESCRIBED, network_options
+from cli.video.live_failures import failure
 from protocol.errors import InputError, UsageError
 from protocol.redaction import mask_credentials, mask_url
 
@@ -24,9 +27,10 @@ CAMERA = "camera:"
 """Before a camera's number or name."""
 LAVFI = "lavfi:"
 """Before a graph of FFmpeg's filters that makes pictures, ``testsrc2`` for one."""
-CAMERA_FORMATS = {"darwin": "avfoundation", "win32": "dshow"}
-"""FFmpeg's device for cameras by `sys.platform`; v4l2 elsewhere."""
 
+_CAMERA_FORMATS = {"darwin": "avfoundation", "win32": "dshow"}
+"""FFmpeg's device for cameras by `sys.platform`; v4l2 elsewhere."""
+_STDIN_PIPE = "pipe:0"
 _NETWORK = frozenset(("rtsp", "rtsps", "udp", "tcp", "rtp", "rtmp", "rtmps", "srt"))
 _HTTP_LIVE_FORMATS = frozenset(("hls", "mpjpeg", "mjpeg"))
 _NO_DEVICES = frozenset(("image2", "rtp", "rtsp", "sap"))
@@ -56,20 +60,20 @@ class LiveInput:
 
     Attributes:
         name: as the person gave it, credentials masked.
+        address: what FFmpeg gets, credentials and all; of a camera ``camera:`` and its number or name.
         network: lost connections are worth trying again.
         paced: it comes in bursts, so that frames are shown by their timestamps (HLS, a file played live).
         endless: its end is a loss (cameras, network); that of a file, of test pictures and of HLS is the end.
-        address: what FFmpeg gets, credentials and all; of a camera ``camera:`` and its number or name.
         format: FFmpeg's name of the reader; None if FFmpeg finds out, or it depends on the camera.
         options: FFmpeg's options.
         file: it is a path or URL that is read to its end, played live.
     """
 
     name: str
-    network: bool
-    paced: bool
-    endless: bool
     address: str = field(repr=False)
+    network: bool = False
+    paced: bool = False
+    endless: bool = True
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     file: bool = False
@@ -83,27 +87,13 @@ class LiveInput:
         Raises:
             InputError: it cannot be opened, not in time, or there is no video in it.
         """
-        import av
-
         from cli.video.container import OpenInput, video_stream
         from cli.video.timeouts import Timeouts
 
         if self.file:
             container = OpenInput(self.address, lambda: False, Timeouts(open_s, read_s)).open()
         else:
-            if self.address == "pipe:0" and sys.stdin.isatty():
-                raise InputError(f"{self.name}: standard input is a terminal", hint="pipe a video into it")
-            address, reader, options = self.address, self.format, dict(self.options)
-            if address.startswith(CAMERA):
-                from cli.video.cameras import find_camera
-
-                address, reader, usual = find_camera(address.removeprefix(CAMERA)).opening()
-                options = {**usual, **options}
-            try:
-                limits = (open_s or None, read_s or None)
-                container = av.open(address, "r", format=reader, options=options, timeout=limits)
-            except (av.FFmpegError, OSError, ValueError) as error:
-                raise self.error(error) from None  # FFmpeg's tells the address, its password in it
+            container = self._open(open_s, read_s)
         try:
             video_stream(container, self.name)
         except InputError:
@@ -112,10 +102,27 @@ class LiveInput:
         return container
 
     def error(self, error: Exception) -> InputError:
-        """`error`, which FFmpeg had while opening or reading it, in words."""
-        from cli.video.live_failures import failure_of
+        """`error`, which FFmpeg had while reading it, in words."""
+        return failure(self, error, opening=False)
 
-        return failure_of(self, error)
+    def _open(self, open_s: float, read_s: float) -> InputContainer:
+        import av
+
+        address, reader, options = self.address, self.format, dict(self.options)
+        if address == _STDIN_PIPE and os.isatty(0):
+            raise InputError(f"{self.name}: standard input is a terminal", hint="pipe a video into it")
+        if address.startswith(CAMERA):
+            from cli.video.cameras import find_camera
+
+            address, reader = find_camera(address.removeprefix(CAMERA)).device, camera_format()
+        begun = monotonic()
+        try:
+            limits = (open_s or None, read_s or None)
+            return av.open(address, "r", format=reader, options=options, timeout=limits)
+        except (av.FFmpegError, OSError, ValueError) as error:
+            late = open_s > 0 and monotonic() - begun >= open_s
+            # FFmpeg's own error is not to be shown as the cause: it tells the address, password and all.
+            raise failure(self, TimeoutError() if late else error, opening=True) from None
 
 
 def live_input(given: str, options: LiveOptions, *, realtime: bool = False) -> LiveInput | None:
@@ -130,51 +137,27 @@ def live_input(given: str, options: LiveOptions, *, realtime: bool = False) -> L
     reader, own = options.input_format, options.input_options
     if reader is not None:
         _check_format(reader)
-    scheme = given.partition(":")[0].lower()
+    scheme, colon, _ = given.partition(":")
+    scheme = scheme.lower() if colon else ""
     if scheme == "camera" or _is_video_device(given):
         return _camera(given, reader, own)
+    if PurePosixPath(given).suffix.lower() == ".sdp" and not is_url(given):
+        return _described(given, own)
     if reader is not None and is_device(reader):
-        tests = reader == "lavfi"
-        return LiveInput(
-            mask_credentials(given),
-            False,
-            paced=tests,
-            endless=not tests,
-            address=given,
-            format=reader,
-            options=own,
-        )
+        return _device(mask_credentials(given), given, reader, own)
     if scheme == "lavfi":
-        graph = given[len(LAVFI) :]
-        return LiveInput(given, False, paced=True, endless=False, address=graph, format="lavfi", options=own)
+        return _device(given, given[len(LAVFI) :], "lavfi", own)
     if is_url(given):
         address = f"{scheme}://{given.partition('://')[2]}"  # FFmpeg knows protocols in lower case only
-        name = _masked(given)
-        if scheme in _NETWORK:
-            usual = _usual_options(scheme, options)
-            return LiveInput(
-                name,
-                True,
-                paced=False,
-                endless=True,
-                address=address,
-                format=reader,
-                options={**usual, **own},
-            )
         kind = _http_kind(address, reader) if scheme in {"http", "https"} else None
-        if kind is not None:
-            hls = kind == "hls"
+        if kind == "hls":
             return LiveInput(
-                name, True, paced=hls, endless=not hls, address=address, format=reader, options=own
+                _masked(given), address, network=True, paced=True, endless=False, format=reader, options=own
             )
-    if not realtime:
-        return None
-    if _is_pipe(given):
-        # Not kept first, as a pipe otherwise is: what writes into it may be a camera.
-        address = "pipe:0" if given == STDIN else f"file:{given}"
-        return LiveInput(given, False, paced=True, endless=False, address=address, format=reader, options=own)
-    name = _masked(given) if is_url(given) else given
-    return LiveInput(name, False, paced=True, endless=False, address=given, file=True)
+        if kind == "mjpeg" or scheme in _NETWORK:
+            usual = network_options(scheme, options.rtsp_transport)
+            return LiveInput(_masked(given), address, network=True, format=reader, options={**usual, **own})
+    return _played(given, reader, own) if realtime else None
 
 
 def is_device(input_format: str) -> bool:
@@ -190,18 +173,47 @@ def is_live_container(container: InputContainer) -> bool:
     return "mpjpeg" in names or ("hls" in names and container.duration is None)
 
 
-def _camera(given: str, reader: str | None, options: Mapping[str, str]) -> LiveInput:
-    device = CAMERA_FORMATS.get(sys.platform, "v4l2")
-    if reader is not None and reader != device:
+def camera_format() -> str:
+    """FFmpeg's device for the cameras of this system."""
+    return _CAMERA_FORMATS.get(sys.platform, "v4l2")
+
+
+def _camera(given: str, reader: str | None, own: Mapping[str, str]) -> LiveInput:
+    device = camera_format()
+    if reader not in {None, device}:
         raise UsageError(
             f"{given}: cameras are read by {device}, not {reader}",
-            hint=f"a camera's own format goes by --input-option input_format={reader}",
+            hint=f"the format of its pictures is --input-option input_format={reader}",
         )
-    if given[: len(CAMERA)].lower() == CAMERA:
-        address, reader = CAMERA + given[len(CAMERA) :].strip(), None  # which device it is may change
-    else:
-        address, reader = given, device
-    return LiveInput(given, False, paced=False, endless=True, address=address, format=reader, options=options)
+    usual = {"fpsprobesize": "0"}
+    if device == "avfoundation":
+        usual["framerate"] = "30"  # its own default, 29.97, is one that cameras refuse
+    options = {**usual, **own}
+    if given.startswith("/"):
+        return LiveInput(given, given, format=device, options=options)
+    # Which device that is can change, and is found out whenever it is opened.
+    return LiveInput(given, CAMERA + given[len(CAMERA) :].strip(), options=options)
+
+
+def _device(name: str, address: str, reader: str, own: Mapping[str, str]) -> LiveInput:
+    made_here = reader == "lavfi"  # as fast as it is read, and with an end if the graph says so
+    return LiveInput(name, address, paced=made_here, endless=not made_here, format=reader, options=own)
+
+
+def _described(given: str, own: Mapping[str, str]) -> LiveInput:
+    """What an SDP file describes: RTP that is sent here."""
+    usual = {**DESCRIBED, "protocol_whitelist": "file,rtp,udp"}
+    return LiveInput(given, f"file:{given}", network=True, format="sdp", options={**usual, **own})
+
+
+def _played(given: str, reader: str | None, own: Mapping[str, str]) -> LiveInput:
+    """A file, URL or pipe at its own pace."""
+    name = _masked(given) if is_url(given) else given
+    if reader is None and not own and not _is_pipe(given):
+        return LiveInput(name, given, paced=True, endless=False, file=True)
+    # A pipe is not kept first, as it otherwise is: what writes into it may be a camera.
+    address = _STDIN_PIPE if given == STDIN else given if is_url(given) else f"file:{given}"
+    return LiveInput(name, address, paced=True, endless=False, format=reader, options=own)
 
 
 def _is_video_device(given: str) -> bool:
@@ -239,12 +251,6 @@ def _http_kind(address: str, reader: str | None) -> Literal["hls", "mjpeg"] | No
     if suffix in VIDEO_SUFFIXES - _MJPEG_SUFFIXES:
         return None  # clip-mjpeg.avi is a file
     return "mjpeg" if _MJPEG.search(f"{parts.path}?{parts.query}") else None
-
-
-def _usual_options(scheme: str, options: LiveOptions) -> dict[str, str]:
-    if scheme in {"rtsp", "rtsps"}:
-        return {"rtsp_transport": options.rtsp_transport}
-    return {}
 
 
 def _masked(url: str) -> str:
