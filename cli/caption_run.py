@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from cli.caption_inputs import Asked, caption_inputs
+from cli.ollama_hint import ollama_hint
 from cli.output.command_queue import CommandQueue
 from cli.output.formats import format_named
 from cli.output.outputs import Outputs
@@ -26,7 +28,7 @@ from protocol.messages import Retention, Sampling, SessionConfig, describe_inval
 from protocol.redaction import mask_url
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import AsyncIterator, Coroutine, Sequence
 
     from cli.engines import EngineChoice
     from cli.output.command import Command
@@ -117,13 +119,32 @@ def run_captions(
             )
         asked = Asked(plan, config, reading, skip_similar, changes_only, on_gap)
 
+        unasked = engine.name == "auto" and engine.model is None and engine.kind == "lite"
+
         async def work() -> Tally:
             async with (
-                CommandQueue(command, display.warn, display.note) if command else nullcontext() as commands
+                _hinting(display) if unasked and not quiet else nullcontext(),
+                CommandQueue(command, display.warn, display.note) if command else nullcontext() as commands,
             ):
                 return await caption_inputs(inputs, asked, opened, outputs, display, commands)
 
         return run_until_signalled(_closing(work(), outputs, opened)).exit_code
+
+
+@contextlib.asynccontextmanager
+async def _hinting(display: Display) -> AsyncIterator[None]:
+    """Tells of another engine, if there is one, while this one begins."""
+
+    async def hint() -> None:
+        told = await asyncio.to_thread(ollama_hint)
+        if told is not None:
+            display.note(told)
+
+    hinting = asyncio.create_task(hint())
+    try:
+        yield
+    finally:
+        await asyncio.wait({hinting})
 
 
 def _check_fitting(plan: SamplingPlan, live: Sequence[str], *, resume: bool, changes_only: bool) -> None:
