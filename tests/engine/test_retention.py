@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.retention import RetentionWindow
+from engine.retention import EXACT, LOW_WATER, RetentionWindow
 from protocol.errors import FrameTooLarge
 from protocol.messages import Retention
 
@@ -93,11 +93,12 @@ def test_a_turn_that_was_not_answered_is_forgotten() -> None:
     ),
     st.integers(0, 1023),
     st.lists(st.tuples(st.integers(0, 1200), st.integers(0, 60), st.integers(0, 200)), max_size=200),
+    st.sampled_from([LOW_WATER, EXACT]) | st.floats(0.05, 1),
 )
 def test_never_over_a_budget_and_only_the_oldest_leave(
-    retention: Retention, pinned: int, frames: list[tuple[int, int, int]]
+    retention: Retention, pinned: int, frames: list[tuple[int, int, int]], low_water: float
 ) -> None:
-    kept = RetentionWindow(retention, pinned_tokens=pinned)
+    kept = RetentionWindow(retention, pinned_tokens=pinned, low_water=low_water)
     shadow: list[tuple[int, int]] = []  # the same history, kept naively
     for image, text, reply in frames:
         before = list(shadow)
@@ -125,3 +126,40 @@ def test_never_over_a_budget_and_only_the_oldest_leave(
             )
         kept.reply(reply)
         shadow[-1] = (shadow[-1][0] + reply, shadow[-1][1] + reply)
+
+
+@given(
+    st.builds(
+        Retention,
+        max_video_segments=st.integers(1, 70),
+        max_text_tokens=st.none() | st.integers(1, 1024),
+        max_session_tokens=st.integers(1024, 8000),
+    ),
+    st.lists(st.tuples(st.integers(0, 900), st.integers(0, 60), st.integers(0, 200)), max_size=200),
+)
+def test_sliding_exactly_keeps_every_turn_there_is_room_for(
+    retention: Retention, frames: list[tuple[int, int, int]]
+) -> None:
+    kept = RetentionWindow(retention, pinned_tokens=PINNED, low_water=EXACT)
+    shadow: list[tuple[int, int]] = []
+
+    def fits(turns: list[tuple[int, int]]) -> bool:
+        return (
+            len(turns) <= retention.max_video_segments
+            and PINNED + sum(tokens for tokens, _ in turns) <= retention.max_session_tokens
+            and (retention.max_text_tokens is None or sum(w for _, w in turns) <= retention.max_text_tokens)
+        )
+
+    for image, text, reply in frames:
+        leaving = kept.admit(image + text, text)
+        newest = (image + text, text)
+        stay = next((n for n in range(len(shadow)) if fits([*shadow[n:], newest])), len(shadow))
+        assert leaving == stay
+        shadow = [*shadow[leaving:], newest]
+        kept.reply(reply)
+        shadow[-1] = (newest[0] + reply, newest[1] + reply)
+
+
+def test_sliding_exactly_drops_a_frame_for_a_frame() -> None:
+    kept = RetentionWindow(Retention(max_video_segments=4), pinned_tokens=PINNED, low_water=EXACT)
+    assert [kept.admit(16, 0) for _ in range(7)] == [0, 0, 0, 0, 1, 1, 1]

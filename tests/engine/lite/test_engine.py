@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from engine.lite.engine import MODEL, LiteEngine
+from protocol.context import Image, Text, Turn
 from protocol.errors import EngineError, InvalidRequest, NotFound
 from protocol.frame import Frame
 from protocol.messages import SERVER_RETENTION, Retention, Sampling, SessionConfig
@@ -132,3 +133,21 @@ def test_importing_the_engine_is_cheap():
     script = f"import sys; import engine.lite.engine; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_it_describes_the_last_picture_of_a_conversation(engine):
+    red, blue = (
+        Frame(pixels=np.full((90, 160, 3), colour, np.uint8)) for colour in ((200, 0, 0), (0, 0, 200))
+    )
+    turns = [
+        Turn("system", (Text("be brief"),)),
+        Turn("user", (Image(red, "a"), Image(blue, "b"))),
+        Turn("assistant", (Text("so"),)),
+        Turn("user", (Text("sure?"),)),
+    ]
+    (delta,) = [delta async for delta in engine.complete(turns, Sampling())]
+    alone = await (await engine.open(config())).caption(blue)
+    assert (delta.text, delta.token_count, delta.finish_reason) == (alone.text, alone.token_count, "stop")
+    for wrong, sampling in ((turns[3:], Sampling()), (turns, Sampling(guided_choice=["a"]))):
+        with pytest.raises(InvalidRequest):
+            [delta async for delta in engine.complete(wrong, sampling)]

@@ -75,3 +75,16 @@ def test_the_default_shrinks_for_a_small_model() -> None:
 def test_a_model_too_small_for_any_session_is_an_error() -> None:
     with pytest.raises(EngineError, match="context of 1024 tokens is too small"):
         capacity(context_tokens=1024).default_retention(24)
+
+
+def test_one_prompt_and_its_reply_must_fit() -> None:
+    whole = capacity(context_tokens=1000, cache_tokens=960, block_tokens=32, images=2)
+    assert whole.admit_once(900, 50, 2, 0) == 960
+    with pytest.raises(InvalidRequest, match="takes 990 tokens"):
+        whole.admit_once(990, 11, 1, 0)
+    with pytest.raises(InvalidRequest, match="there are 3 pictures"):
+        whole.admit_once(100, 10, 3, 0)
+    with pytest.raises(InvalidRequest, match="never fits"):
+        whole.admit_once(970, 10, 1, 0)
+    with pytest.raises(Unavailable, match="do not fit"):
+        whole.admit_once(100, 10, 1, 900)
