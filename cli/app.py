@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "caption": "cli.commands.caption:caption_command",
+    "cameras": "cli.commands.cameras:cameras_command",
     "frames": "cli.commands.frames:frames_command",
     "ping": "cli.commands.ping:ping_command",
     "probe": "cli.commands.probe:probe_command",

@@ -75,7 +75,7 @@ def loaded_after(code: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], *([name, "--help"] for name in ("caption", "frames", "ping", "probe", "serve"))],
+    [["--help"], *([name, "--help"] for name in ("caption", "cameras", "frames", "ping", "probe", "serve"))],
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     loaded = loaded_after(f"from cli.main import run\nassert run({arguments!r}) == 0")

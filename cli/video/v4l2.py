@@ -10,7 +10,6 @@ import errno
 import os
 import struct
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cli.video.camera_mode import CameraMode
@@ -85,24 +84,25 @@ def modes(descriptor: int) -> Iterator[CameraMode]:
 
 
 def _sizes(descriptor: int, code: int) -> Iterator[CameraMode]:
-    name = _name(code)
     for index in range(_MOST):
         answer = _answer(descriptor, ENUM_FRAMESIZES, struct.pack("=2I36x", index, code))
         if answer is None:
             return
         (kind,) = struct.unpack_from("=I", answer, 8)
+        least_size = None
         if kind == _DISCRETE:
             width, height = struct.unpack_from("=2I", answer, 12)
-            yield CameraMode(name, width, height, _rates(descriptor, code, width, height))
-        else:  # any size between two, and no second answer
+        else:
             least_width, width, _, least_height, height, _ = struct.unpack_from("=6I", answer, 12)
-            rates = _rates(descriptor, code, width, height)
-            yield CameraMode(name, width, height, rates, least_size=(least_width, least_height))
-            return
+            least_size = (least_width, least_height)
+        rates, least_rate = _rates(descriptor, code, width, height)
+        yield CameraMode(_name(code), width, height, rates, least_size, least_rate)
+        if kind != _DISCRETE:
+            return  # that was all of them
 
 
-def _rates(descriptor: int, code: int, width: int, height: int) -> tuple[float, ...]:
-    """Pictures a second, most first; of a driver that takes any between two, those two."""
+def _rates(descriptor: int, code: int, width: int, height: int) -> tuple[tuple[float, ...], float | None]:
+    """Pictures a second, most first; of a driver that takes any between two the highest, and the lowest."""
     rates = set()
     for index in range(_MOST):
         asked = struct.pack("=4I36x", index, code, width, height)
@@ -110,13 +110,18 @@ def _rates(descriptor: int, code: int, width: int, height: int) -> tuple[float, 
         if answer is None:
             break
         (kind,) = struct.unpack_from("=I", answer, 16)
-        bounds = struct.unpack_from("=2I" if kind == _DISCRETE else "=4I", answer, 20)  # seconds a picture
-        for seconds, parts in zip(bounds[::2], bounds[1::2], strict=True):
-            if seconds and parts:
-                rates.add(round(float(Fraction(parts, seconds)), 3))
+        shortest = _rate(answer, 20)
         if kind != _DISCRETE:
-            break
-    return tuple(sorted(rates, reverse=True))
+            return (shortest,) if shortest else (), _rate(answer, 28)
+        if shortest is not None:
+            rates.add(shortest)
+    return tuple(sorted(rates, reverse=True)), None
+
+
+def _rate(answer: bytes, offset: int) -> float | None:
+    """Pictures a second, of the seconds that each takes, a fraction."""
+    seconds, parts = struct.unpack_from("=2I", answer, offset)
+    return round(parts / seconds, 3) if seconds and parts else None
 
 
 def _name(code: int) -> str:
