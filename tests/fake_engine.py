@@ -10,7 +10,7 @@ from protocol.messages import SERVER_RETENTION, Closed, Created, FrameReply
 from protocol.session import Engine, ServedModel, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from protocol.frame import Frame
     from protocol.messages import SessionConfig
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class FakeSession(Session):
     """Replies ``frame <index> at <pts>``, or raises what `failures` holds for that index.
 
-    With a `gate` each frame tells `reached` that it is there, and waits until the gate opens. `cancelled`
-    counts frames that were given up meanwhile.
+    With `texts` it says those in turn instead, the last of them for ever. With a `gate` each frame tells
+    `reached` that it is there, and waits until the gate opens. `cancelled` counts frames that were given up
+    meanwhile.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class FakeSession(Session):
         delay_s: float,
         gate: asyncio.Event | None = None,
         reached: asyncio.Event | None = None,
+        texts: Sequence[str] = (),
     ) -> None:
         self.created = created
         self.closed = False
@@ -38,6 +40,7 @@ class FakeSession(Session):
         self._delay_s = delay_s
         self._gate = gate
         self._reached = reached
+        self._texts = texts
         self._index = 0
 
     async def caption(self, frame: Frame) -> FrameReply:
@@ -55,7 +58,8 @@ class FakeSession(Session):
             raise
         if index in self._failures:
             raise self._failures[index]
-        text = f"frame {index} at {frame.pts_s}"
+        said = self._texts[min(index, len(self._texts) - 1)] if self._texts else None
+        text = said or f"frame {index} at {frame.pts_s}"
         return FrameReply(frame_index=index, text=text, token_count=len(text.split()))
 
     async def close(self) -> Closed:
@@ -77,6 +81,7 @@ class FakeEngine(Engine):
         failures: Mapping[int, BaseException] | None = None,
         delay_s: float = 0.0,
         gated: bool = False,
+        texts: Sequence[str] = (),
     ) -> None:
         self.gate = asyncio.Event() if gated else None
         self.reached = asyncio.Event()
@@ -85,6 +90,7 @@ class FakeEngine(Engine):
         self.closed = False
         self._failures = failures or {}
         self._delay_s = delay_s
+        self._texts = texts
 
     async def load(self) -> ServedModel:
         return ServedModel("fake-1")
@@ -98,7 +104,7 @@ class FakeEngine(Engine):
             fps=config.fps,
             retention=config.retention or SERVER_RETENTION,
         )
-        session = FakeSession(created, self._failures, self._delay_s, self.gate, self.reached)
+        session = FakeSession(created, self._failures, self._delay_s, self.gate, self.reached, self._texts)
         self.sessions.append(session)
         self.configs.append(config)
         return session
