@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.video.lookahead import Lookahead
-from protocol.source import Event
+from protocol.source import Dropped, Ended, Event
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -49,8 +49,9 @@ class Mailbox(Lookahead[Event | Given]):
     """A `Lookahead` that also takes frames as they come.
 
     Where only the newest counts, each takes the place of the one before, due or not, and those that were due
-    are counted. Otherwise every frame that is due waits for its turn, and the thread for room. What happens
-    between frames is never dropped and keeps its place among them.
+    are counted; at the end a consumer that is busy gets no last one, which would be old by then. Otherwise
+    every frame that is due waits for its turn, and the thread for room. What happens between frames is not
+    dropped and keeps its place among them.
     """
 
     def __init__(self, *, newest_only: bool) -> None:
@@ -58,6 +59,7 @@ class Mailbox(Lookahead[Event | Given]):
         self._newest_only = newest_only
         self._newest: Arrival | None = None
         self._due = 0
+        self._wanted = True  # the consumer waits, or has had nothing yet
 
     def offer(self, arrival: Arrival, *, due: bool) -> bool:
         """A frame came; False if nobody wants any more. Called by the thread."""
@@ -76,7 +78,8 @@ class Mailbox(Lookahead[Event | Given]):
             frame = self._take_newest()
             self._newest = None
             if frame is not None:
-                self._items.append(frame)
+                late = isinstance(item, Ended) and not self._wanted
+                self._items.append(Dropped(frame.dropped + 1) if late else frame)
         return super().put(item)
 
     def begin(self) -> None:
@@ -106,7 +109,9 @@ class Mailbox(Lookahead[Event | Given]):
         super().close()
 
     def _take(self) -> Event | Given | None:
-        return super()._take() or self._take_newest()
+        item = super()._take() or self._take_newest()
+        self._wanted = item is None
+        return item
 
     def _take_newest(self) -> Given | None:
         if self._newest is None or not self._due:

@@ -29,8 +29,9 @@ class ClockSession(Session):
         self._index = 0
 
     async def caption(self, frame: Frame) -> FrameReply:
-        await asyncio.sleep(self._delay_s)
+        over = asyncio.create_task(asyncio.sleep(self._delay_s))
         pixels = await asyncio.to_thread(lambda: frame.pixels)
+        await over
         self._index += 1
         return FrameReply(frame_index=self._index - 1, text=f"{shown_at(pixels):.2f}", token_count=1)
 

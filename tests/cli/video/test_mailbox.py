@@ -11,7 +11,7 @@ import pytest
 
 from cli.video.lookahead import Exhausted
 from cli.video.mailbox import MAX_WAITING, Arrival, Given, Mailbox
-from protocol.source import Away, Event, Gap
+from protocol.source import Away, Dropped, Ended, Event, Gap
 
 
 def arrival(number: int) -> Arrival:
@@ -53,6 +53,32 @@ async def test_what_went_by_before_the_consumer_began_is_not_dropped() -> None:
     await box.filled()
     box.begin()
     assert told(await box.get()) == (4, 0)
+
+
+async def test_at_the_end_a_busy_consumer_gets_no_old_frame() -> None:
+    box, ended = Mailbox(newest_only=True), Ended(5.0, 5)
+    box.offer(arrival(0), due=True)
+    assert told(await box.get()) == (0, 0)
+    for number in range(1, 5):
+        box.offer(arrival(number), due=True)
+    box.put(ended)
+    assert [await box.get() for _ in range(2)] == [Dropped(4), ended]
+
+
+async def test_at_the_end_a_consumer_that_waits_gets_the_last_frame() -> None:
+    box, ended = Mailbox(newest_only=True), Ended(5.0, 5)
+    box.offer(arrival(0), due=True)
+    box.put(ended)  # before the consumer had any
+    assert [told(await box.get()) for _ in range(2)] == [(0, 0), ended]
+    box = Mailbox(newest_only=True)
+    box.offer(arrival(0), due=True)
+    assert told(await box.get()) == (0, 0)
+    waiting = asyncio.create_task(box.get())
+    await asyncio.sleep(0)
+    box.offer(arrival(1), due=True)
+    box.put(ended)
+    assert told(await waiting) == (1, 0)
+    assert await box.get() == ended
 
 
 async def test_where_all_count_the_thread_waits_for_room() -> None:
