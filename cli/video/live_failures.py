@@ -74,6 +74,8 @@ def _words(given: LiveInput, error: Exception, *, opening: bool) -> tuple[str, s
         wrong = _wrong_address(given.address, number)
         if wrong:
             return wrong, ""
+    if number == errno.EIO and given.network:
+        return "the connection broke off", ""
     if number == errno.ECONNREFUSED:
         return "connection refused", "nothing listens there"
     if number == errno.EADDRINUSE:

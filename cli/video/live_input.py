@@ -150,13 +150,17 @@ def live_input(given: str, options: LiveOptions, *, realtime: bool = False) -> L
     if is_url(given):
         address = f"{scheme}://{given.partition('://')[2]}"  # FFmpeg knows protocols in lower case only
         kind = _http_kind(address, reader) if scheme in {"http", "https"} else None
-        if kind == "hls":
+        if kind is not None or scheme in _NETWORK:
+            usual, hls = network_options(scheme, options.rtsp_transport), kind == "hls"
             return LiveInput(
-                _masked(given), address, network=True, paced=True, endless=False, format=reader, options=own
+                _masked(given),
+                address,
+                network=True,
+                paced=hls,
+                endless=not hls,
+                format=reader,
+                options={**usual, **own},
             )
-        if kind == "mjpeg" or scheme in _NETWORK:
-            usual = network_options(scheme, options.rtsp_transport)
-            return LiveInput(_masked(given), address, network=True, format=reader, options={**usual, **own})
     return _played(given, reader, own) if realtime else None
 
 
