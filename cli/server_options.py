@@ -98,7 +98,7 @@ MaxSessions = Annotated[
         metavar="N",
         min=1,
         envvar="NIM_STREAMING_MAX_SESSIONS",
-        help="Sessions open at the same time, over WebSocket and REST together.",
+        help="Sessions open at the same time, over WebSocket and REST together, and as many chat requests.",
         rich_help_panel=SESSION_PANEL,
     ),
 ]
@@ -130,7 +130,7 @@ FrameTimeout = Annotated[
         "--frame-timeout",
         metavar="SECONDS",
         min=0.001,
-        help="Close a session for good when a frame of it takes longer.",
+        help="Close a session for good when a frame of it takes longer; give a chat completion up.",
         rich_help_panel=SESSION_PANEL,
     ),
 ]
@@ -177,6 +177,15 @@ AllowOrigin = Annotated[
         help="Let web pages of this origin (https://example.com, or * for all) use the server. Repeatable.",
         rich_help_panel=SECURITY_PANEL,
         show_default=False,
+    ),
+]
+AllowImageUrls = Annotated[
+    bool,
+    typer.Option(
+        "--allow-image-urls",
+        help="Fetch pictures that chat completions give by http(s) URL, from the public internet only. "
+        "Without it they must be data: URLs.",
+        rich_help_panel=SECURITY_PANEL,
     ),
 ]
 AllowHost = Annotated[

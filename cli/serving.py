@@ -24,9 +24,11 @@ from cli.server_log import show_server_log
 from protocol.errors import StreamError, UsageError
 from protocol.messages import SERVER_RETENTION, Retention, describe_invalid
 from protocol.server.app import create_app
+from protocol.server.chat_host import ChatHost
 from protocol.server.engine_host import EngineHost
 from protocol.server.metrics import Metrics
 from protocol.server.named_host import NamedHost
+from protocol.server.picture_fetcher import PictureFetcher
 from protocol.server.readiness import Readiness
 from protocol.server.server import Server, listen, new_event_loop
 from protocol.server.settings import ANY, ServerSettings
@@ -64,6 +66,7 @@ class Serving:
     api_key: str | None = field(repr=False)
     allowed_origins: list[str]
     allowed_hosts: list[str]
+    image_urls: bool = False
     max_sessions: int
     idle_timeout_s: float
     rest_idle_timeout_s: float
@@ -155,10 +158,18 @@ class _Run:
             observer=metrics,
         )
         metrics.watch_sessions(lambda: self._host.open_sessions)
+        self._chat = ChatHost(
+            engine,
+            max_requests=asked.max_sessions,
+            timeout_s=asked.frame_timeout_s,
+            fetcher=PictureFetcher() if asked.image_urls else None,
+            observer=metrics,
+        )
+        metrics.watch_chats(lambda: self._chat.running)
         name = asked.served_model_name
         named = NamedHost(self._host, name) if name else self._host
         self._endpoint = WebSocketEndpoint(named, self._readiness, metrics, settings)
-        app = create_app(named, self._readiness, settings, metrics, self._endpoint)
+        app = create_app(named, self._readiness, settings, metrics, self._endpoint, self._chat)
         try:
             self._server = Server(app, certfile=asked.certfile, keyfile=asked.keyfile)
         except ssl.SSLError as error:
@@ -200,6 +211,7 @@ class _Run:
         finally:
             await asyncio.wait({serving}, timeout=LAST_WORDS_S)
             serving.cancel()
+            await self._chat.shut_down()
             await self._host.shut_down()
             await self._engine.close()
             if (
@@ -230,7 +242,8 @@ class _Run:
         """Lets the frames in flight finish, tells every client, and lets uvicorn end."""
         self._readiness.draining = True
         self._endpoint.shut_down()
-        await self._host.drain(0 if self._ending.error else self._asked.drain_timeout_s)
+        patience_s = 0 if self._ending.error else self._asked.drain_timeout_s
+        await asyncio.gather(self._host.drain(patience_s), self._chat.drain(patience_s))
         await self._endpoint.wait_closed(LAST_WORDS_S)
         self._server.should_exit = True
 

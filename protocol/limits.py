@@ -61,6 +61,22 @@ MAX_QUEUED_BYTES: Final = MAX_FRAME_BYTES
 MIN_QUEUED_BYTES: Final = 1024
 """The least a message that waits counts for, so that empty ones fill the queue too."""
 
+# Chat completions. Ours: OpenAI's API fixes none of these.
+MAX_CHAT_BODY_BYTES: Final = 32 * 1024 * 1024
+"""Largest body of a chat completion: two of the largest pictures as base64, or some 30 of 0.7 MiB. Pictures
+that are fetched may together have as many bytes."""
+MAX_CHAT_PICTURES: Final = 32
+"""Most pictures in one chat completion: a little over what a session keeps of its own accord."""
+MAX_CHAT_PIXELS: Final = 8 * MAX_FRAME_PIXELS
+"""Most pixels its pictures may have together, 100 MB once they are decoded: 16 of 1920 x 1080."""
+MAX_CHAT_MESSAGES: Final = 1024
+"""Most messages in one chat completion, and most parts in one of its messages."""
+DEFAULT_CHAT_MAX_TOKENS: Final = 1024
+"""Most tokens of an answer whose request names no limit. OpenAI's is the model's context; a model that does
+not come to an end would keep a place until the time for it is over."""
+IMAGE_FETCH_TIMEOUT_S: Final = 10.0
+"""Longest the fetching of one picture may take, from looking its host up to its last byte."""
+
 MAX_SESSIONS: Final = 64
 """Sessions a server holds at once unless told otherwise. Ours; the NIM's default is 2."""
 

@@ -89,25 +89,27 @@ def check_bytes(size: int) -> None:
         )
 
 
-def decode_base64(text: str) -> bytes:
+def decode_base64(text: str, what: str = "image_b64") -> bytes:
     """The bytes in raw base64: the standard alphabet, padded, with nothing before, between or behind.
+
+    `what` is the name of `text`, for the messages of errors.
 
     Raises:
         FrameTooLarge: they are over 8 MiB; found before decoding.
         InvalidRequest: it is anything else.
     """
     if text.startswith("data:"):
-        raise InvalidRequest("image_b64 is a data: URL", hint="send what follows its comma")
+        raise InvalidRequest(f"{what} is a data: URL", hint="send what follows its comma")
     padding = len(text) - len(text.rstrip("="))
     check_bytes(len(text) // 4 * 3 - min(padding, 2))
     if "=" in text[: len(text) - padding]:  # each step below would take it for its own end
-        raise InvalidRequest("image_b64 is not base64: padding before its end")
+        raise InvalidRequest(f"{what} is not base64: padding before its end")
     try:
         steps = range(0, len(text), _BASE64_STEP)
         return b"".join(binascii.a2b_base64(text[at : at + _BASE64_STEP], strict_mode=True) for at in steps)
     except ValueError as error:
         raise InvalidRequest(
-            f"image_b64 is not base64: {error}",
+            f"{what} is not base64: {error}",
             hint="raw and padded, of the standard alphabet, without line breaks",
         ) from error
 

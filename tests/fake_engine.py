@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from protocol.context import Delta, Image
 from protocol.errors import NotFound
 from protocol.messages import SERVER_RETENTION, Closed, Created, FrameReply
 from protocol.session import Engine, ServedModel, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
+    from protocol.context import Turn
     from protocol.frame import Frame
-    from protocol.messages import SessionConfig
+    from protocol.messages import Sampling, SessionConfig
 
 
 class FakeSession(Session):
@@ -71,6 +73,10 @@ class FakeEngine(Engine):
     """Opens `FakeSession`s and keeps them in `sessions`.
 
     With `gated`, frames wait until `gate` is set, and `reached` is set once one does.
+
+    A conversation is answered with ``so many turns and pictures``, word by word, the last of them after the
+    gate; `conversations` has what was asked. `failures` hold here for the words, and `given_up` counts
+    answers that ended before their last one.
     """
 
     name = "fake"
@@ -87,6 +93,8 @@ class FakeEngine(Engine):
         self.reached = asyncio.Event()
         self.sessions: list[FakeSession] = []
         self.configs: list[SessionConfig] = []
+        self.conversations: list[tuple[Sequence[Turn], Sampling]] = []
+        self.given_up = 0
         self.closed = False
         self._failures = failures or {}
         self._delay_s = delay_s
@@ -108,6 +116,25 @@ class FakeEngine(Engine):
         self.sessions.append(session)
         self.configs.append(config)
         return session
+
+    async def complete(self, turns: Sequence[Turn], sampling: Sampling) -> AsyncGenerator[Delta, None]:
+        self.conversations.append((turns, sampling))
+        pictures = sum(isinstance(part, Image) for turn in turns for part in turn.parts)
+        words = [str(len(turns)), " turns", " and", f" {pictures}", " pictures"]
+        try:
+            for index, word in enumerate(words):
+                last = index == len(words) - 1
+                if last:
+                    self.reached.set()
+                    if self.gate is not None:
+                        await self.gate.wait()
+                if index in self._failures:
+                    raise self._failures[index]
+                reason = "stop" if last else None
+                yield Delta(word, index + 1, reason, prompt_tokens=10, cached_tokens=4)
+        except (asyncio.CancelledError, GeneratorExit):
+            self.given_up += 1
+            raise
 
     async def close(self) -> None:
         self.closed = True

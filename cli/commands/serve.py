@@ -19,6 +19,7 @@ from cli.engine_options import (
 )
 from cli.server_options import (
     AllowHost,
+    AllowImageUrls,
     AllowOrigin,
     ApiKey,
     CertFile,
@@ -56,6 +57,7 @@ def serve_command(
     api_key: ApiKey = None,
     allow_origin: AllowOrigin = None,
     allow_host: AllowHost = None,
+    allow_image_urls: AllowImageUrls = False,
     max_sessions: MaxSessions = MAX_SESSIONS,
     idle_timeout: IdleTimeout = WEBSOCKET_IDLE_TIMEOUT_S,
     rest_idle_timeout: RestIdleTimeout = REST_IDLE_TIMEOUT_S,
@@ -115,6 +117,7 @@ def serve_command(
         api_key=api_key,
         allowed_origins=allow_origin or [],
         allowed_hosts=allow_host or [],
+        image_urls=allow_image_urls,
         max_sessions=max_sessions,
         idle_timeout_s=idle_timeout,
         rest_idle_timeout_s=rest_idle_timeout,

@@ -57,7 +57,7 @@ class AccessLog:
                 "%s: unexpected %s: %s", _line(scope), type(error).__name__, error, exc_info=_traceback(error)
             )
             if not status:
-                answer = refusal(500, "internal error; the server's log says more")
+                answer = refusal(500, "internal error; the server's log says more", scope["path"])
                 await answer(scope, receive, send_noted)
         if status >= 400:
             self._metrics.error(status)

@@ -13,6 +13,7 @@ from starlette.routing import WebSocketRoute
 from protocol.errors import SessionError
 from protocol.server.access import AccessLog
 from protocol.server.answers import refusal
+from protocol.server.chat import chat_routes
 from protocol.server.metrics import Metrics
 from protocol.server.paths import PlainPaths
 from protocol.server.rest import NoSessions, answer_no_sessions, answer_session_error, rest_routes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from protocol.host import SessionHost
+    from protocol.server.chat_host import ChatHost
     from protocol.server.readiness import Readiness
     from protocol.server.settings import ServerSettings
 
@@ -38,6 +40,7 @@ def create_app(
     settings: ServerSettings,
     metrics: Metrics | None = None,
     sockets: WebSocketEndpoint | None = None,
+    chat: ChatHost | None = None,
 ) -> FastAPI:
     """The application.
 
@@ -46,6 +49,7 @@ def create_app(
         readiness: what the routes are told of the engine; whoever runs the server changes it.
         metrics: where to count; of the application's own if it is not given.
         sockets: the WebSocket connections, for whoever is to close them at the end.
+        chat: what answers chat completions, whether there are streaming routes or not; without it 501.
     """
     metrics = metrics or Metrics()
     app = _Application(
@@ -57,6 +61,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.include_router(service_routes(readiness, metrics, settings))
+    app.include_router(chat_routes(chat, readiness, metrics))
     if settings.streaming:
         app.include_router(rest_routes(host, readiness, metrics, settings))
         endpoint = sockets or WebSocketEndpoint(host, readiness, metrics, settings)
@@ -92,15 +97,15 @@ class _Application(FastAPI):
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    await refusal(404, f"no such route: {scope['path']}")(scope, receive, send)
+    await refusal(404, f"no such route: {scope['path']}", scope["path"])(scope, receive, send)
 
 
-async def _answer_http_error(_request: Request, error: Exception) -> Response:
+async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return refusal(error.status_code, str(error.detail), error.headers)
+    return refusal(error.status_code, str(error.detail), request.scope["path"], error.headers)
 
 
-async def _answer_invalid(_request: Request, error: Exception) -> Response:
+async def _answer_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     said = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-    return refusal(400, said)
+    return refusal(400, said, request.scope["path"])

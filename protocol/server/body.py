@@ -46,5 +46,10 @@ async def read_body(request: Request, max_bytes: int, what: str, *, hint: str = 
         body += chunk
 
 
+def media_type(request: Request) -> str:
+    """The type its Content-Type names, without parameters; empty where it names none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def _too_large(what: str, max_bytes: int, got: str, hint: str) -> FrameTooLarge:
     return FrameTooLarge(f"{what} may have {max_bytes:,} bytes, and has {got}", hint=hint)

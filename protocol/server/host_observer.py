@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from protocol.errors import SessionError
     from protocol.messages import FrameReply
+
+
+@dataclass(frozen=True, slots=True)
+class Chatted:
+    """A chat completion that was answered. Times are from its admission."""
+
+    finish_reason: str
+    prompt_tokens: int
+    completion_tokens: int
+    ttft_s: float | None
+    latency_s: float
 
 
 class HostObserver:
@@ -26,6 +38,9 @@ class HostObserver:
 
     def failed(self, error: SessionError) -> None:
         """A frame was not answered."""
+
+    def chatted(self, chatted: Chatted) -> None:
+        """A chat completion was answered to its end."""
 
     def engine_lost(self, reason: str) -> None:
         """The engine is gone for good: the server is not ready any more."""

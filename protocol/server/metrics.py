@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from protocol.messages import FrameReply
+    from protocol.server.host_observer import Chatted
 
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
-TRANSPORTS: Final = ("rest", "websocket")
+TRANSPORTS: Final = ("rest", "websocket", "chat")
 
 # From a picture's header to a large model's whole reply.
 _BUCKETS: Final = (
@@ -51,16 +52,41 @@ class Metrics(HostObserver):
             buckets=_BUCKETS,
             registry=registry,
         )
+        self._chats_running = Gauge(
+            "stream_chats_running", "Chat completions being answered now.", registry=registry
+        )
+        self._chats = Counter(
+            "stream_chats",
+            "Chat completions answered, by how they ended.",
+            ["finish_reason"],
+            registry=registry,
+        )
+        tokens = Counter(
+            "stream_chat_tokens", "Tokens of answered chat completions.", ["kind"], registry=registry
+        )
+        chat_stages = Histogram(
+            "stream_chat_seconds",
+            "Time an answered chat completion took: to its first token, in total.",
+            ["stage"],
+            buckets=_BUCKETS,
+            registry=registry,
+        )
         # Made once: looking them up costs more than counting.
         self._received = {name: received.labels(name) for name in TRANSPORTS}
         self._stages = {
             name: stages.labels(name)
             for name in ("queue", "decode", "build", "engine", "first_token", "total")
         }
+        self._chat_tokens = {kind: tokens.labels(kind) for kind in ("prompt", "completion")}
+        self._chat_stages = {name: chat_stages.labels(name) for name in ("first_token", "total")}
 
     def watch_sessions(self, count: Callable[[], int]) -> None:
         """`count` tells how many sessions are open, whenever that is asked."""
         self._open.set_function(count)
+
+    def watch_chats(self, count: Callable[[], int]) -> None:
+        """`count` tells how many chat completions are being answered, whenever that is asked."""
+        self._chats_running.set_function(count)
 
     def received(self, transport: str, size: int) -> None:
         """A message or body of `size` bytes came."""
@@ -94,6 +120,15 @@ class Metrics(HostObserver):
         for stage, seconds in (("first_token", reply.ttft_s), ("total", reply.latency_s)):
             if seconds is not None:
                 self._stages[stage].observe(seconds)
+
+    def chatted(self, chatted: Chatted) -> None:
+        """See `HostObserver`."""
+        self._chats.labels(chatted.finish_reason).inc()
+        self._chat_tokens["prompt"].inc(chatted.prompt_tokens)
+        self._chat_tokens["completion"].inc(chatted.completion_tokens)
+        for stage, seconds in (("first_token", chatted.ttft_s), ("total", chatted.latency_s)):
+            if seconds is not None:
+                self._chat_stages[stage].observe(seconds)
 
     def exposition(self) -> bytes:
         """All of them in Prometheus's text format."""

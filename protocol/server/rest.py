@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
@@ -12,15 +12,15 @@ from protocol.host import Refused, SessionHost
 from protocol.limits import MAX_CONFIG_BYTES, MAX_FRAME_BYTES, MAX_JSON_BODY_BYTES
 from protocol.messages import Closed, Created, FrameReply, Sampling, SessionConfig
 from protocol.server.answers import answer_error, errors, refusal
-from protocol.server.body import read_body
+from protocol.server.body import media_type, read_body
 from protocol.server.examples import CLOSED, CONFIG, CREATED, CREATION, IMAGE_BODY, REPLY
 from protocol.server.metrics import Metrics
+from protocol.server.openapi import JSON, example, inlined_schema
 from protocol.server.readiness import Readiness
 from protocol.server.service import StreamingConfig
 from protocol.server.settings import ServerSettings
 from protocol.wire import FrameBody, read_config, read_frame, read_object
 
-JSON: Final = "application/json"
 PICTURES: Final = ("image/jpeg", "image/png")
 SMALLER: Final = "resize the picture or encode it smaller"
 TRANSPORT: Final = "rest"
@@ -35,7 +35,7 @@ def rest_routes(
     @routes.get(
         "/config",
         summary="Model, and what a session that names nothing gets",
-        responses={**_example(200, CONFIG), **errors(401, 403, 501, 503)},
+        responses={**example(200, CONFIG), **errors(401, 403, 501, 503)},
     )
     async def config() -> StreamingConfig:
         _sessions(host)
@@ -48,17 +48,17 @@ def rest_routes(
         summary="Open a session",
         status_code=201,
         response_model=Created,
-        responses={**_example(201, CREATED), **errors(400, 401, 403, 404, 413, 415, 500, 501, 503)},
+        responses={**example(201, CREATED), **errors(400, 401, 403, 404, 413, 415, 500, 501, 503)},
         openapi_extra={
             "requestBody": {
                 "required": True,
-                "content": {JSON: {"schema": _schema(SessionConfig), "example": CREATION}},
+                "content": {JSON: {"schema": inlined_schema(SessionConfig), "example": CREATION}},
             }
         },
     )
     async def create(request: Request) -> Response:
         sessions = _sessions(host)
-        if _media_type(request) != JSON:
+        if media_type(request) != JSON:
             raise UnsupportedMedia(f"a session is opened with {JSON}", hint=f"send Content-Type: {JSON}")
         body = await read_body(request, MAX_CONFIG_BYTES, "the configuration")
         metrics.received(TRANSPORT, len(body))
@@ -72,12 +72,12 @@ def rest_routes(
         "/sessions/{session_id}/frame",
         summary="Send one picture and wait for its caption",
         response_model=FrameReply,
-        responses={**_example(200, REPLY), **errors(400, 401, 403, 404, 409, 413, 415, 500, 501, 503)},
+        responses={**example(200, REPLY), **errors(400, 401, 403, 404, 409, 413, 415, 500, 501, 503)},
         openapi_extra={
             "requestBody": {
                 "required": True,
                 "content": {
-                    JSON: {"schema": _schema(FrameBody), "example": IMAGE_BODY},
+                    JSON: {"schema": inlined_schema(FrameBody), "example": IMAGE_BODY},
                     **{each: {"schema": {"type": "string", "format": "binary"}} for each in PICTURES},
                 },
             }
@@ -95,7 +95,7 @@ def rest_routes(
         "/sessions/{session_id}",
         summary="Close a session",
         response_model=Closed,
-        responses={**_example(200, CLOSED), **errors(401, 403, 404, 501, 503)},
+        responses={**example(200, CLOSED), **errors(401, 403, 404, 501, 503)},
     )
     async def delete(session_id: str) -> Response:
         outcome = await _sessions(host).close(session_id)
@@ -113,10 +113,10 @@ def answer_no_sessions(_request: Request, _error: Exception) -> Response:
     return refusal(501, "this server offers no streaming sessions")
 
 
-def answer_session_error(_request: Request, error: Exception) -> Response:
+def answer_session_error(request: Request, error: Exception) -> Response:
     """The answer to a `SessionError` that a handler raised."""
     assert isinstance(error, SessionError)
-    return answer_error(error)
+    return answer_error(error, request.scope["path"])
 
 
 def _sessions(host: SessionHost | None) -> SessionHost:
@@ -133,7 +133,7 @@ async def _read_image(request: Request, metrics: Metrics) -> bytes | str:
         FrameTooLarge: it is over its limit.
         InvalidRequest: it is empty, or JSON without a picture.
     """
-    kind = _media_type(request)
+    kind = media_type(request)
     if kind in PICTURES:
         body = await read_body(request, MAX_FRAME_BYTES, "the picture", hint=SMALLER)
     elif kind == JSON:
@@ -149,30 +149,5 @@ async def _read_image(request: Request, metrics: Metrics) -> bytes | str:
     return read_frame(read_object(body)) if kind == JSON else body
 
 
-def _media_type(request: Request) -> str:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
 def _answer(body: BaseModel, status: int = 200) -> Response:
     return Response(body.model_dump_json(), status_code=status, media_type=JSON)
-
-
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The model's schema, with what it refers to in place: OpenAPI would look for that elsewhere."""
-    schema = model.model_json_schema()
-    parts = schema.pop("$defs", {})
-
-    def put_in(value: Any) -> Any:
-        if isinstance(value, dict):
-            if "$ref" in value:
-                name = value["$ref"].rpartition("/")[2]
-                return {**put_in(parts[name]), **{k: v for k, v in value.items() if k != "$ref"}}
-            return {key: put_in(each) for key, each in value.items()}
-        return [put_in(each) for each in value] if isinstance(value, list) else value
-
-    inlined: dict[str, Any] = put_in(schema)
-    return inlined
-
-
-def _example(status: int, example: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
-    return {status: {"content": {JSON: {"example": example}}}}

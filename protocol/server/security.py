@@ -10,7 +10,6 @@ from protocol.server.answers import refusal
 from protocol.server.settings import ANY
 
 if TYPE_CHECKING:
-    from starlette.responses import JSONResponse
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from protocol.server.settings import ServerSettings
@@ -41,21 +40,25 @@ class Gate:
         """Answers 401 or 403 itself, to a WebSocket too, or hands the request on."""
         if scope["type"] in ("http", "websocket"):
             headers = dict(scope["headers"])  # of a repeated header the last counts
+            path = scope["path"]
             refused = self._refuse_host(headers) or self._refuse_origin(headers)
-            if refused is None and self._key is not None and scope["path"] not in OPEN_PATHS:
-                refused = self._refuse_key(headers.get(b"authorization", b""), self._key)
             if refused is not None:
-                await refused(scope, receive, send)
+                await refusal(403, refused, path)(scope, receive, send)
                 return
+            if self._key is not None and path not in OPEN_PATHS:
+                refused = self._refuse_key(headers.get(b"authorization", b""), self._key)
+                if refused is not None:
+                    await refusal(401, refused, path, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+                    return
         await self._app(scope, receive, send)
 
-    def _refuse_host(self, headers: dict[bytes, bytes]) -> JSONResponse | None:
+    def _refuse_host(self, headers: dict[bytes, bytes]) -> str | None:
         host = _host_name(headers.get(b"host", b""))
         if self._any_host or _is_local_or_address(host) or any(_matches(host, name) for name in self._hosts):
             return None
-        return refusal(403, f"this server does not go by the name {host!r}; --allow-host gives it that name")
+        return f"this server does not go by the name {host!r}; --allow-host gives it that name"
 
-    def _refuse_origin(self, headers: dict[bytes, bytes]) -> JSONResponse | None:
+    def _refuse_origin(self, headers: dict[bytes, bytes]) -> str | None:
         given = headers.get(b"origin")
         if given is None or ANY in self._origins:
             return None
@@ -63,16 +66,15 @@ class Gate:
         own = headers.get(b"host", b"").decode("latin-1").lower()
         if origin in self._origins or origin in (f"http://{own}", f"https://{own}"):
             return None
-        return refusal(403, f"pages of {origin!r} may not use this server; --allow-origin lets them")
+        return f"pages of {origin!r} may not use this server; --allow-origin lets them"
 
     @staticmethod
-    def _refuse_key(authorization: bytes, key: bytes) -> JSONResponse | None:
+    def _refuse_key(authorization: bytes, key: bytes) -> str | None:
         scheme, _, token = authorization.partition(b" ")
         if scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), key):
             return None
         asked = "the API key is wrong" if authorization else "an API key is needed"
-        said = f"{asked}: send it as 'Authorization: Bearer KEY'"
-        return refusal(401, said, {"WWW-Authenticate": "Bearer"})
+        return f"{asked}: send it as 'Authorization: Bearer KEY'"
 
 
 def _host_name(header: bytes) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
+from protocol.errors import NotFound
 from protocol.messages import Retention, Sampling
 from protocol.server.answers import errors
 from protocol.server.metrics import CONTENT_TYPE
+from protocol.wire import quoted
 
 if TYPE_CHECKING:
     from protocol.server.metrics import Metrics
@@ -51,7 +54,8 @@ class Model(BaseModel):
 
     id: str
     object: str = "model"
-    created: int = 0
+    created: int
+    """Since when it is served: Unix time, in seconds."""
     owned_by: str = "stream"
 
 
@@ -109,6 +113,7 @@ class StreamingConfig(BaseModel):
 def service_routes(readiness: Readiness, metrics: Metrics, settings: ServerSettings) -> APIRouter:
     """Health, models, metadata, manifest, version, license and metrics."""
     routes = APIRouter(tags=["service"])
+    started = int(time.time())
 
     @routes.get("/v1/health/live", summary="Whether the process answers", responses=errors(403))
     async def live() -> Health:
@@ -156,9 +161,21 @@ def service_routes(readiness: Readiness, metrics: Metrics, settings: ServerSetti
         )
         return _json(healthy)
 
-    @routes.get("/v1/models", summary="The model served", responses=errors(401, 403))
+    @routes.get("/v1/models", summary="The models served", responses=errors(401, 403, openai=True))
     async def models() -> Models:
-        return Models(data=[Model(id=readiness.served.model)] if readiness.served else [])
+        served = readiness.served
+        return Models(data=[Model(id=served.model, created=started)] if served else [])
+
+    @routes.get(
+        "/v1/models/{model:path}",  # names have slashes
+        summary="One of the models served",
+        responses=errors(401, 403, 404, 503, openai=True),
+    )
+    async def model(model: str) -> Model:
+        served = readiness.require()
+        if model != served.model:
+            raise NotFound(f"no model {quoted(model)} here", hint=f"this server has {served.model!r}")
+        return Model(id=model, created=started)
 
     @routes.get("/v1/metadata", summary="What is served", responses=errors(401, 403, 503))
     async def metadata() -> Metadata:

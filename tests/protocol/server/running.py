@@ -17,6 +17,7 @@ from PIL import Image
 from websockets.asyncio.client import connect
 
 from protocol.server.app import create_app
+from protocol.server.chat_host import ChatHost
 from protocol.server.engine_host import EngineHost
 from protocol.server.metrics import Metrics
 from protocol.server.readiness import Readiness
@@ -47,6 +48,7 @@ class Running:
     port: int
     engine: Engine
     host: EngineHost
+    chat: ChatHost
     readiness: Readiness
     endpoint: WebSocketEndpoint
     metrics: Metrics
@@ -84,31 +86,36 @@ async def running(
     engine: Engine,
     *,
     host: dict[str, Any] | None = None,
+    chat: dict[str, Any] | None = None,
     ready: bool = True,
     hosted: bool = True,
     **settings: Any,
 ) -> AsyncIterator[Running]:
-    """A server over `engine`; `host` goes to its `EngineHost`, the rest to its settings."""
+    """A server over `engine`; `host` and `chat` go to its hosts, the rest to its settings."""
     told = ServerSettings(**settings)
     metrics = Metrics()
     readiness = Readiness(await engine.load() if ready else None)
     sessions = EngineHost(engine, observer=metrics, **(host or {}))
     metrics.watch_sessions(lambda: sessions.open_sessions)
+    chats = ChatHost(engine, observer=metrics, **(chat or {}))
+    metrics.watch_chats(lambda: chats.running)
     beneath = sessions if hosted else None
     endpoint = WebSocketEndpoint(beneath, readiness, metrics, told)
-    server = Server(create_app(beneath, readiness, told, metrics, endpoint))
+    app = create_app(beneath, readiness, told, metrics, endpoint, chats if hosted else None)
+    server = Server(app)
     sockets = listen("127.0.0.1", 0)
     port = sockets[0].getsockname()[1]
     serving = asyncio.create_task(server.serve(sockets))
     client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False)
     try:
         async with client:
-            yield Running(port, engine, sessions, readiness, endpoint, metrics, server, client)
+            yield Running(port, engine, sessions, chats, readiness, endpoint, metrics, server, client)
     finally:
         endpoint.shut_down()
         await endpoint.wait_closed(5)
         server.should_exit = True
         await serving
+        await chats.shut_down()
         await sessions.shut_down()
         await engine.close()
 
@@ -148,11 +155,12 @@ def masked_text(text: str) -> bytes:
 
 
 def error(answer: httpx.Response, code: int) -> str:
-    """The message of a REST error, which must have the protocol's shape and `code`."""
+    """The message of a REST error, which must have `code` and the shape of its path."""
     assert answer.status_code == code, answer.text
     body = answer.json()
     assert set(body) == {"error"}
-    assert set(body["error"]) == {"message", "code"}
+    openai = answer.request.url.path.startswith(("/v1/chat/", "/v1/models"))
+    assert set(body["error"]) == ({"message", "type", "param", "code"} if openai else {"message", "code"})
     assert body["error"]["code"] == code
     return str(body["error"]["message"])
 
