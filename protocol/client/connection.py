@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from protocol.client.failures import unreachable
 from protocol.errors import EngineError, Unavailable, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from protocol.client.settings import ClientSettings
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -92,6 +95,28 @@ class Connection:
             location=response.headers.get("location", ""),
             elapsed_s=perf_counter() - started,
         )
+
+    @asynccontextmanager
+    async def post(self, path: str, body: bytes) -> AsyncGenerator[httpx.Response, None]:
+        """Sends `body` (JSON) and gives the response once its head is there, whatever its status, to be read.
+
+        The caller sets a limit of time. What goes wrong while the response is read is the caller's, too.
+
+        Raises:
+            Unavailable: there is no response: nothing listens, or the connection broke.
+            EngineError: it is no HTTP response, or TLS failed.
+        """
+        request = self._http().build_request(
+            "POST", self.address.url + path, content=body, headers={"Content-Type": "application/json"}
+        )
+        try:
+            response = await self._http().send(request, stream=True)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            raise unreachable(self.address, error, timeout_s=self.settings.control_timeout_s) from error
+        try:
+            yield response
+        finally:
+            await response.aclose()
 
     async def close(self) -> None:
         """Lets go of the connections."""

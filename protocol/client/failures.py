@@ -61,12 +61,14 @@ def unreachable(
     return Unavailable(f"{address}: the connection broke{f': {reason.lower()}' if reason else ''}")
 
 
-def refused(address: ServerAddress, path: str, answer: Answer) -> StreamError:
+def refused(
+    address: ServerAddress, path: str, answer: Answer, *, key_hint: str = KEY_HINT
+) -> EngineError | Unavailable:
     """What an HTTP answer that grants nothing means to a person, whatever was asked at `path`."""
     status, reason = answer.status, answer.reason
     said = f"{status}: {reason}"
     if status in (401, 403):
-        return EngineError(f"{address}: refuses access ({said})", hint=KEY_HINT)
+        return EngineError(f"{address}: refuses access ({said})", hint=key_hint)
     if 300 <= status < 400:
         where = f" to {mask_credentials(answer.location)}" if answer.location else ""
         return EngineError(f"{address}: redirects{where}", hint="give the address it redirects to")

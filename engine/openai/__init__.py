@@ -1,0 +1,1 @@
+"""Sessions over an OpenAI-compatible server, which keeps none itself."""
