@@ -27,7 +27,7 @@ EngineName = Annotated[
         "--engine",
         metavar="NAME",
         help="lite: embedded, needs no download, GPU or key. vllm: a vision-language model. "
-        "auto: lite, or vllm where --model names one.",
+        "openai: a model behind --base-url. auto: lite, or vllm where --model names a model.",
         rich_help_panel=ENGINE_PANEL,
     ),
 ]
@@ -36,7 +36,7 @@ Model = Annotated[
     typer.Option(
         "--model",
         metavar="NAME",
-        help="Model to run: a name on the Hugging Face hub, or a folder.",
+        help="Model to run: a name on the Hugging Face hub, or a folder; of a server, one that it has.",
         rich_help_panel=ENGINE_PANEL,
         show_default=False,
     ),

@@ -13,11 +13,12 @@ from protocol.errors import EngineError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cli.openai_options import OpenAIServer
     from engine.vllm.options import VllmOptions
     from protocol.client.settings import ClientSettings
     from protocol.session import Engine
 
-ENGINES = ("auto", "lite", "vllm")
+ENGINES = ("auto", "lite", "vllm", "openai")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class EngineChoice:
         name: one of `ENGINES`; `auto` is lite until a model is named, then vLLM.
         model: what to run; of a server elsewhere, what it must serve.
         remote: how to speak to the server that is to answer, which then takes the place of an engine here.
+        openai: the same of an OpenAI-compatible server.
     """
 
     name: str
@@ -35,12 +37,15 @@ class EngineChoice:
     vllm: VllmOptions
     debug: bool = False
     remote: ClientSettings | None = None
+    openai: OpenAIServer | None = None
 
     @property
     def kind(self) -> str:
         """The engine that answers, known before it is made."""
         if self.remote is not None:
             return self.remote.backend
+        if self.openai is not None:
+            return "openai"
         if self.name == "auto":
             return "lite" if self.model in (None, LITE_MODEL) else "vllm"
         return self.name
@@ -56,6 +61,8 @@ class EngineChoice:
             from protocol.client.engine import RemoteEngine
 
             return RemoteEngine(self.remote, warn=warn)
+        if self.openai is not None:
+            return self._openai(self.openai, warn)
         if self.name not in ENGINES:
             hint = f"choose from {', '.join(ENGINES)}"
             if self.name in ("nim", "dynamo"):
@@ -76,6 +83,15 @@ class EngineChoice:
                 f"{option} is for vLLM, and lite answers here", hint="--model names a model to run"
             )
         return LiteEngine()
+
+    def _openai(self, server: OpenAIServer, warn: Callable[[str], None]) -> Engine:
+        from engine.openai.engine import OpenAIEngine
+        from protocol.client.chat_client import ChatClient
+        from protocol.client.connection import Connection
+
+        hint = f"give a key with {server.key_option} or OPENAI_API_KEY"
+        client = ChatClient(Connection(server.connection), key_hint=hint)
+        return OpenAIEngine(client, self.model, server.options, warn=warn)
 
     def _vllm(self, report: Callable[[str], None]) -> Engine:
         from engine.vllm.engine import INSTALL, VllmEngine

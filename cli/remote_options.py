@@ -80,7 +80,8 @@ ApiKey = Annotated[
     typer.Option(
         "--api-key",
         metavar="KEY",
-        help=f"Sent as a Bearer token. Default: {KEY_VARIABLE} of the environment.",
+        help=f"Sent as a Bearer token. Default: {KEY_VARIABLE} of the environment, and OPENAI_API_KEY for "
+        "--engine openai.",
         rich_help_panel=REMOTE_PANEL,
         show_default=False,
     ),
@@ -170,7 +171,7 @@ class RemoteOptions:
         url = self.nim_url
         if url is None and engine == "auto":
             url = os.environ.get(URL_VARIABLE) or None
-        given = self._given()
+        given = self.given()
         if url is None:
             if given and engine != "auto":
                 raise UsageError(f"{given[0]} and --engine {engine} exclude each other")
@@ -202,7 +203,17 @@ class RemoteOptions:
             frame_timeout_s=self.frame_timeout_s,
         )
 
-    def _given(self) -> list[str]:
+    def others(self) -> dict[str, object]:
+        """Values, by their options, of what only a server of streaming sessions could follow."""
+        return {
+            "--nim-url": self.nim_url,
+            "--backend": self.backend,
+            "--transport": self.transport,
+            "--frame-format": self.frame_format,
+            "--reconnect": self.reconnect or None,
+        }
+
+    def given(self) -> list[str]:
         """The options that were given, but for the URL."""
         named = {
             "--backend": self.backend,

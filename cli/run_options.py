@@ -43,6 +43,15 @@ def run_options(
         options |= {_option(name): value for name, value in config.retention.model_dump(mode="json").items()}
     if engine.remote is not None:
         options["--frame-encoding"] = engine.remote.frame_encoding
+    elif engine.openai is not None:
+        asked = engine.openai.options
+        options |= {
+            "--frame-encoding": engine.openai.connection.frame_encoding,
+            "--image-detail": asked.image_detail,
+            "--extra-body": _digest(asked.extra_body) if asked.extra_body else None,  # or a key, likewise
+            "--prefix-friendly": asked.prefix_friendly or None,
+            "--seed": asked.seed,
+        }
     else:
         vllm = engine.vllm
         options |= {
@@ -60,7 +69,7 @@ def changed_option(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | N
     for option in (*now, *(option for option in before if option not in now)):
         old, new = before.get(option), now.get(option)
         if old != new:
-            if len(f"{old}{new}") > _LONGEST_SHOWN or option == "--vllm-arg":
+            if len(f"{old}{new}") > _LONGEST_SHOWN or option in ("--vllm-arg", "--extra-body"):
                 return f"{option} has changed"
             return f"{option} {_said(old)}, and {_said(new, 'is')}"
     return None

@@ -82,7 +82,7 @@ class Serving:
             StreamError: the address cannot be listened at, or the certificate cannot be read.
         """
         self._check()
-        engine = self.engine.make(_say)
+        engine = self.engine.make(_say, _warn)
         keep_freed_memory()
         show_server_log(quiet=self.quiet, debug=self.debug)
         run = _Run(self, engine)
@@ -264,6 +264,10 @@ def _say(message: str) -> None:
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{one_line(message)}\n")
         sys.stderr.flush()
+
+
+def _warn(message: str) -> None:
+    print_error(message, label="warning")
 
 
 def _address(listening: socket.socket, *, secure: bool) -> str:

@@ -52,6 +52,7 @@ from cli.live_options import (
     StallTimeout,
     When,
 )
+from cli.openai_options import BaseUrl, ExtraBody, ImageDetail, OpenAIGiven, PrefixFriendly
 from cli.options import (
     OUTPUT_PANEL,
     SAMPLING_PANEL,
@@ -186,6 +187,10 @@ def caption_command(
     tensor_parallel_size: TensorParallel = None,
     quantization: Quantization = None,
     vllm_arg: VllmArguments = None,
+    base_url: BaseUrl = None,
+    image_detail: ImageDetail = None,
+    extra_body: ExtraBody = None,
+    prefix_friendly: PrefixFriendly = False,
     nim_url: NimUrl = None,
     backend: Backend = None,
     transport: Transport = None,
@@ -252,7 +257,7 @@ def caption_command(
         LivePolicy(live_policy or "latest", stall_timeout, retry_for),
         realtime=realtime,
     )
-    remote = RemoteOptions(
+    remote_options = RemoteOptions(
         nim_url=nim_url,
         backend=backend,
         transport=transport,
@@ -264,18 +269,25 @@ def caption_command(
         reconnect=reconnect,
         frame_timeout_s=frame_timeout,
         connect_timeout_s=connect_timeout,
-    ).settings(
-        engine,
-        local_only={
-            "--seed": seed,
-            "--gpu-memory-utilization": gpu_memory_utilization,
-            "--max-model-len": max_model_len,
-            "--dtype": dtype,
-            "--tensor-parallel-size": tensor_parallel_size,
-            "--quantization": quantization,
-            "--vllm-arg": vllm_arg or None,
-        },
     )
+    local_only = {
+        "--gpu-memory-utilization": gpu_memory_utilization,
+        "--max-model-len": max_model_len,
+        "--dtype": dtype,
+        "--tensor-parallel-size": tensor_parallel_size,
+        "--quantization": quantization,
+        "--vllm-arg": vllm_arg or None,
+    }
+    openai = OpenAIGiven(
+        base_url=base_url,
+        image_detail=image_detail,
+        extra_body=extra_body,
+        prefix_friendly=prefix_friendly,
+        seed=seed,
+    ).server(engine, remote_options, local_only=local_only)
+    remote = None
+    if openai is None:
+        remote = remote_options.settings(engine, local_only={"--seed": seed, **local_only})
     prompt = read_text(prompt_file, "--prompt-file") if prompt_file else system_prompt
     config = session_config(
         system_prompt=DEFAULT_SYSTEM_PROMPT if prompt is None else prompt,
@@ -314,7 +326,7 @@ def caption_command(
         inputs,
         plan,
         config,
-        engine=EngineChoice(engine, model, vllm, debug=debug, remote=remote),
+        engine=EngineChoice(engine, model, vllm, debug=debug, remote=remote, openai=openai),
         formats=format_names or [],
         files=output or [],
         output_dir=output_dir,

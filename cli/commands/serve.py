@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cli.engine_options import (
     Dtype,
     EngineName,
@@ -17,6 +19,8 @@ from cli.engine_options import (
     TensorParallel,
     VllmArguments,
 )
+from cli.openai_options import BaseUrl, ExtraBody, ImageDetail, OpenAIGiven, PrefixFriendly, UpstreamKey
+from cli.remote_options import CaCert, ConnectTimeout, FrameEncoding, Insecure, RemoteOptions
 from cli.server_options import (
     AllowHost,
     AllowImageUrls,
@@ -37,6 +41,7 @@ from cli.server_options import (
     ServedModelName,
     Streaming,
 )
+from protocol.errors import UsageError
 from protocol.limits import (
     FRAME_TIMEOUT_S,
     MAX_SESSIONS,
@@ -72,6 +77,15 @@ def serve_command(
     tensor_parallel_size: TensorParallel = None,
     quantization: Quantization = None,
     vllm_arg: VllmArguments = None,
+    base_url: BaseUrl = None,
+    upstream_api_key: UpstreamKey = None,
+    image_detail: ImageDetail = None,
+    extra_body: ExtraBody = None,
+    prefix_friendly: PrefixFriendly = False,
+    frame_encoding: FrameEncoding = None,
+    ca_cert: CaCert = None,
+    insecure: Insecure = False,
+    connect_timeout: ConnectTimeout = None,
     max_video_segments: MaxVideoSegments = None,
     max_session_tokens: MaxSessionTokens = None,
     max_text_tokens: MaxTextTokens = None,
@@ -87,6 +101,34 @@ def serve_command(
     from cli.serving import Serving
     from engine.vllm.options import DEFAULT_MAX_IMAGES, VllmOptions
 
+    asked = OpenAIGiven(
+        base_url=base_url,
+        image_detail=image_detail,
+        extra_body=extra_body,
+        prefix_friendly=prefix_friendly,
+        seed=seed,
+        key_option="--upstream-api-key",
+        check_regex=False,  # it is a client's, and could take for ever
+    )
+    remote = RemoteOptions(
+        frame_encoding=frame_encoding,
+        api_key=upstream_api_key,
+        ca_cert=ca_cert,
+        insecure=insecure,
+        connect_timeout_s=connect_timeout,
+    )
+    local_only = {
+        "--gpu-memory-utilization": gpu_memory_utilization,
+        "--max-model-len": max_model_len,
+        "--dtype": dtype,
+        "--tensor-parallel-size": tensor_parallel_size,
+        "--quantization": quantization,
+        "--vllm-arg": vllm_arg or None,
+    }
+    openai = asked.server(engine, replace(remote, frame_timeout_s=frame_timeout), local_only=local_only)
+    if openai is None and (given := remote.given()):
+        option = "--upstream-api-key" if given[0] == "--api-key" else given[0]
+        raise UsageError(f"{option} is for --engine openai", hint="name the server with --base-url")
     choice = EngineChoice(
         engine,
         model,
@@ -102,6 +144,7 @@ def serve_command(
             extra=vllm_arguments(vllm_arg or []),
         ),
         debug=debug,
+        openai=openai,
     )
     serving = Serving(
         engine=choice,

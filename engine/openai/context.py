@@ -230,8 +230,8 @@ class OpenAIContext:
         if thought and not reply.strip():
             self._warn(
                 "thought",
-                "the model thought and said nothing; raise --max-tokens, or turn thinking off, on many servers "
-                """by --extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'""",
+                "the model thought and said nothing; raise --max-tokens, or turn thinking off, on many "
+                """servers by --extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'""",
             )
             return
         fault = guide.fault(reply)
