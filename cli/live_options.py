@@ -13,6 +13,15 @@ EXEC_TIMEOUT_S = 30.0
 LIVE_PANEL = "Live sources"
 ALARM_PANEL = "Alarms"
 
+LiveInputs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT...",
+        help="Video files, folders (without their subfolders), globs, http(s) URLs, - for standard input; "
+        "cameras and streams: camera:0, rtsp://, udp://, tcp://, lavfi:testsrc2.",
+        show_default=False,
+    ),
+]
 LiveKeep = Annotated[
     Literal["latest", "all"] | None,
     typer.Option(

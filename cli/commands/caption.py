@@ -44,6 +44,7 @@ from cli.live_options import (
     ExecTimeout,
     InputFormat,
     InputOptions,
+    LiveInputs,
     LiveKeep,
     OnGap,
     Realtime,
@@ -60,7 +61,6 @@ from cli.options import (
     End,
     EveryFrame,
     Fps,
-    Inputs,
     Keyframes,
     Loop,
     MaxFrames,
@@ -103,7 +103,7 @@ from protocol.limits import (
 
 
 def caption_command(
-    inputs: Inputs,
+    inputs: LiveInputs,
     fps: Fps = None,
     start: Start = None,
     end: End = None,
