@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _CAMERA_FORMATS = frozenset(("v4l2", "video4linux2", "avfoundation", "dshow"))
 _NEED_A_PORT = frozenset(("udp", "tcp", "rtp"))
 _RECEIVE = frozenset(("udp", "rtp"))
+_RTSP = frozenset(("rtsp", "rtsps"))
 _NO_CAMERA = frozenset((errno.ENODEV, errno.ENXIO, errno.ENOTTY, errno.ENOSYS))
 
 
@@ -87,6 +88,8 @@ def _words(given: LiveInput, error: Exception, *, opening: bool) -> tuple[str, s
     if isinstance(error, av.error.InvalidDataError):
         if scheme == "rtp":
             return "what comes does not say what it is", "give the sender's .sdp file instead"
+        if opening and scheme in _RTSP:
+            return "what is there does not answer as RTSP does", ""
         return f"not a video FFmpeg can read ({reason})", ""
     return _lower(reason), ""
 

@@ -402,5 +402,6 @@ def test_what_a_web_server_says() -> None:
         known = address.replace("//", "//me:s3cret@")
         assert refusal(f"{known}/x.mjpg") == f"{address.replace('//', '//***@')}/x.mjpg: 401 unauthorized"
         assert refusal(f"{address}/y.m3u8").endswith("404 not found")
+        assert refusal(f"rtsp{address[4:]}/").endswith("/: what is there does not answer as RTSP does")
         assert "not a video FFmpeg can read" in refusal(f"{address}/page/mjpeg")
         assert refusal(f"{address}/ends/mjpeg").endswith("/ends/mjpeg: the connection broke off")
