@@ -23,17 +23,20 @@ class Backlog:
 
     Attributes:
         over_s: since when it is, by the monotonic clock; infinite while it is not.
+        waited: whether the newest packet had to be waited for.
     """
 
     def __init__(self) -> None:
         self.over_s = math.inf
+        self.waited = False
 
     def through(self, packets: Iterable[T]) -> Iterator[T]:
         """Gives `packets` on, and looks at how long each takes."""
         began_s = asked_s = time.monotonic()
         for packet in packets:
             now_s = time.monotonic()
-            if now_s - asked_s >= _WAIT_S or now_s - began_s >= _LONGEST_S:
+            self.waited = now_s - asked_s >= _WAIT_S
+            if self.waited or now_s - began_s >= _LONGEST_S:
                 self.over_s = min(self.over_s, now_s)
             yield packet
             asked_s = time.monotonic()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import av
 
+from cli.video.arrival_clock import ArrivalClock
 from cli.video.arrival_sampler import ArrivalSampler
 from cli.video.backlog import Backlog
 from cli.video.container import video_stream
@@ -42,6 +43,7 @@ _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 0.5
 """Between two attempts to reach a source that is gone: it is to be back within two seconds of its return."""
 _CLOSE_TIMEOUT_S = 0.5
+_LATE_END_S = 0.5  # the frame that shows that the time is over may be so late
 _MOST_IN_FLIGHT = 64  # packets whose pictures have not come out of the decoder
 _BROKEN_READS_IN_A_ROW = 50
 _LATEST_S, _EARLIEST_S = 1.0, 60.0
@@ -132,8 +134,12 @@ class LiveSource:
         self._mailbox.begin()
         while True:
             try:
-                item = await self._mailbox.get()
+                async with asyncio.timeout(self._reader.left_s()):
+                    item = await self._mailbox.get()
             except Exhausted:
+                return
+            except TimeoutError:  # it is silent or away, and its time is over
+                yield self._reader.ended(self.duration_s)
                 return
             if not isinstance(item, Given):
                 yield item
@@ -200,6 +206,12 @@ class _Reader:
             damaged=self._damaged,
         )
 
+    def left_s(self) -> float | None:
+        """How long to wait for the end of the plan, were no frame to come any more; None if it has no end."""
+        if math.isinf(self._end_s) or self._zero_s is None:
+            return None
+        return max(0.0, self._end_s - self._now_s()) + _LATE_END_S
+
     def _read_on(self) -> None:
         pause_s = _FIRST_PAUSE_S
         while not self.stop.is_set():
@@ -256,6 +268,7 @@ class _Reader:
         decoder = live_decoder_for(stream)
         renderer: PictureRenderer | None = None
         pace = _Pace(self.stop) if self._given.paced else None
+        clock = ArrivalClock()
         came: dict[int | None, float] = {}  # when each packet did, by its PTS
         failed = 0
         heard_s = time.monotonic()
@@ -265,7 +278,7 @@ class _Reader:
             now_s = time.monotonic()
             if len(came) >= _MOST_IN_FLIGHT:
                 came.clear()
-            came[packet.pts] = now_s
+            came[packet.pts] = clock.arrived_s(now_s, _packet_s(packet), waited=backlog.waited)
             try:
                 pictures = decoder.decode(packet)
             except av.FFmpegError:
@@ -281,7 +294,7 @@ class _Reader:
                 arrived_s = came.pop(picture.pts, now_s)
                 if pace is not None:
                     arrived_s = pace.wait(_stamp_s(picture, stream))
-                elif arrived_s < backlog.over_s:
+                elif now_s < backlog.over_s:
                     old = picture
                     continue
                 old = None
@@ -370,6 +383,11 @@ def _renderer(container: InputContainer, stream: VideoStream, picture: VideoFram
 
     info = describe(container, stream, picture)
     return PictureRenderer(info.sample_aspect, info.orientation)
+
+
+def _packet_s(packet: Packet[VideoStream]) -> float | None:
+    stamp = packet.dts if packet.dts is not None else packet.pts
+    return None if stamp is None else float(stamp * packet.time_base)
 
 
 def _stamp_s(picture: VideoFrame, stream: VideoStream) -> float | None:

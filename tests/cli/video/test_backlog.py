@@ -24,12 +24,14 @@ def coming(now: list[float], waits_s: list[float]) -> Iterator[int]:
 
 def test_it_is_over_when_a_packet_has_to_be_waited_for(now: list[float]) -> None:
     backlog = Backlog()
-    over = []
+    over, waited = [], []
     for _ in backlog.through(coming(now, [0.001, 0.001, 0.03, 0.001, 0.03])):
         over.append(backlog.over_s)
+        waited.append(backlog.waited)
         now[0] += 0.1  # decoding is no waiting
     assert over[:2] == [math.inf, math.inf]
     assert over[2:] == [pytest.approx(100.232)] * 3
+    assert waited == [False, False, True, False, True]
 
 
 def test_it_is_over_after_two_seconds_all_the_same(now: list[float]) -> None:

@@ -220,20 +220,31 @@ async def test_the_newest_frame_wins_and_what_went_by_is_counted() -> None:
     assert len(found) + dropped == pytest.approx((times[-1] - times[0]) * 10 + 1, abs=2)
 
 
-async def test_nothing_is_dropped_where_all_are_wanted() -> None:
+async def test_nothing_is_dropped_where_all_are_wanted_and_what_waited_keeps_its_time() -> None:
     with tcp_server() as server:
-        async with live(server.url, EVERY, ALL) as (_, events):
+        async with live(server.url, 10, ALL) as (_, events):
             found: list[Frame] = []
-            while len(found) < 45:
+            while len(found) < 25:
                 event = await anext(events)
                 assert not isinstance(event, (Dropped, Damage))
                 if isinstance(event, Frame):
                     found.append(event)
                 if len(found) < 5:
-                    await asyncio.sleep(0.3)  # an engine thinks
+                    await asyncio.sleep(0.6)  # an engine thinks, and falls behind
+    check_times(found)
     made = [shown_at(frame.pixels) for frame in found]
     assert made == sorted(made)
-    assert len(made) - 1 > 0.8 * 30 * (made[-1] - made[0])
+    assert len(made) == pytest.approx((made[-1] - made[0]) * 10 + 1, abs=4)
+
+
+async def test_its_time_is_over_while_it_is_away() -> None:
+    with tcp_server() as server:
+        async with live(server.url, SamplingPlan.of(fps=10, end="1")) as (_, events):
+            await frames(events, 1)
+            server.kill()
+            *_, ended = [event async for event in events]
+    assert isinstance(ended, Ended)
+    assert ended.end_s == 1
 
 
 async def test_a_source_that_never_says_a_word() -> None:
