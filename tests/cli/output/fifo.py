@@ -19,29 +19,17 @@ class Fifo:
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
         self.path = path
-        self._lines = asyncio.StreamReader()
         self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self._lines: asyncio.StreamReader | None = None
 
     async def line(self) -> str:
         """The next line that somebody writes."""
+        assert self._lines is not None, "it is for telling"
         return (await self._lines.readline()).decode().rstrip("\n")
 
     def send(self, line: str) -> None:
         """A line for somebody who reads, now or later."""
         os.write(self._descriptor, line.encode() + b"\n")
-
-
-@contextlib.asynccontextmanager
-async def hearing(path: Path) -> AsyncIterator[Fifo]:
-    """A pipe at `path` that commands write lines to."""
-    with telling(path) as fifo:
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(fifo._lines), os.fdopen(os.dup(fifo._descriptor), "rb", 0)
-        )
-        try:
-            yield fifo
-        finally:
-            transport.close()
 
 
 @contextlib.contextmanager
@@ -52,6 +40,20 @@ def telling(path: Path) -> Iterator[Fifo]:
         yield fifo
     finally:
         os.close(fifo._descriptor)
+
+
+@contextlib.asynccontextmanager
+async def hearing(path: Path) -> AsyncIterator[Fifo]:
+    """A pipe at `path` that commands write lines to."""
+    with telling(path) as fifo:
+        fifo._lines = lines = asyncio.StreamReader()  # bound to the loop that runs
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(os.dup(fifo._descriptor), "rb", 0)
+        )
+        try:
+            yield fifo
+        finally:
+            transport.close()
 
 
 class Lifeline:

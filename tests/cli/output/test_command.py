@@ -17,7 +17,7 @@ from cli.output.jsonl import JsonlWriter
 from cli.signals import run_until_signalled
 from protocol.errors import UsageError
 from tests.cli.commands.stream import environment
-from tests.cli.output.fifo import Lifeline, hearing
+from tests.cli.output.fifo import Lifeline, hearing, telling
 from tests.cli.output.records import record
 
 
@@ -158,7 +158,7 @@ async def test_it_need_not_read_what_it_gets() -> None:
 
 async def test_what_it_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
     left = Lifeline(tmp_path / "left")
-    async with hearing(tmp_path / "gone") as gone:
+    with telling(tmp_path / "gone") as gone:
         script = f"(exec 3> {left.path}; read line < {gone.path}) & exit 0"
         assert await shell(script).run(record(0.0, "a sign")) is None
         gone.send("go")  # it is there to hear it: it was not ended
