@@ -83,10 +83,13 @@ class ServerProcess:
         self.kill()
 
     def _listens(self) -> bool:
-        """Asked without connecting, since some serve the first who does and nobody else."""
+        """Asked without connecting, since some serve the first who does and nobody else.
+
+        One that has been found meanwhile, and listens no more, did listen.
+        """
         assert self._process
         try:
             sockets = psutil.Process(self._process.pid).net_connections("tcp")
         except psutil.NoSuchProcess:
             return False
-        return any(each.status == psutil.CONN_LISTEN and each.laddr.port == self.port for each in sockets)
+        return any(each.laddr.port == self.port for each in sockets)

@@ -1,10 +1,12 @@
 """`stream caption` over live sources: the real process, real servers, an engine that reads their clock."""
 
+import contextlib
 import json
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,13 +36,21 @@ def start_clock(*arguments: str, delay_s: float = 0.0) -> subprocess.Popen[str]:
     )
 
 
+@contextlib.contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Leaves nothing of `process` in the end."""
+    with process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
 def clock_stream(*arguments: str, delay_s: float = 0.0) -> tuple[int, list[dict[str, Any]], str]:
     """Runs that to its end: its exit code, its records, and what it said."""
     process = start_clock(*arguments, delay_s=delay_s)
-    try:
+    with ended(process):
         out, errors = process.communicate(timeout=100)
-    finally:
-        process.kill()
     return process.returncode, records(out), errors
 
 
@@ -114,7 +124,7 @@ def test_a_folder_of_outputs_and_a_failure_tell_no_password(tmp_path: Path) -> N
 def test_a_camera_that_goes_away_and_comes_back(on_gap: str) -> None:
     with tcp_server() as server:
         process = start_clock("caption", server.url, "--fps", "5", "--on-gap", on_gap, "-f", "jsonl")
-        try:
+        with ended(process):
             assert process.stdout
             assert process.stderr
             lines = [process.stdout.readline() for _ in range(3)]
@@ -125,8 +135,6 @@ def test_a_camera_that_goes_away_and_comes_back(on_gap: str) -> None:
                 lines.append(process.stdout.readline())
             lines += [process.stdout.readline() for _ in range(3)]
             out, errors = interrupt(process)
-        finally:
-            process.kill()
     said = records("".join(lines) + out)
     captions = [line for line in said if line["type"] == "caption"]
     [gap] = [line for line in said if line["type"] == "gap"]
@@ -197,11 +205,8 @@ def test_the_lite_engine_and_a_camera() -> None:
 def test_an_interrupt_while_it_connects(command: Any, tmp_path: Path) -> None:
     with SilentServer() as server:
         process = command("caption", server.url, "-o", "-", "-o", str(tmp_path / "out.srt"), "-f", "jsonl")
-        try:
-            with server.accept():
-                assert interrupt(process) == ("", "")
-        finally:
-            process.kill()
+        with ended(process), server.accept():
+            assert interrupt(process) == ("", "")
     assert all(path.read_text() == "" for path in tmp_path.glob("*.srt"))
 
 
@@ -210,7 +215,7 @@ def test_an_interrupt_later(moment: str, tmp_path: Path) -> None:
     with tcp_server() as server:
         path = tmp_path / "out.srt"
         process = start_clock("caption", server.url, "--fps", "10", "-o", "-", "-o", str(path), "-f", "jsonl")
-        try:
+        with ended(process):
             assert process.stdout
             assert process.stderr
             lines = [process.stdout.readline() for _ in range(3)]
@@ -220,8 +225,6 @@ def test_an_interrupt_later(moment: str, tmp_path: Path) -> None:
                 server.kill()
                 assert server.url in process.stderr.readline()
             out, errors = interrupt(process)
-        finally:
-            process.kill()
     said = records("".join(lines) + out)
     check_times(said)
     assert "Traceback" not in errors
@@ -233,14 +236,12 @@ def test_one_that_is_lost_for_good_ends_the_run_with_what_was_said(tmp_path: Pat
     with tcp_server() as server:
         path = tmp_path / "out.jsonl"
         process = start_clock("caption", server.url, "--fps", "10", "--retry-for", "0.5", "-o", str(path))
-        try:
+        with ended(process):
             while not path.exists() or not path.read_text().count("\n"):
                 assert process.poll() is None
                 time.sleep(0.05)
             server.kill()
             _, errors = process.communicate(timeout=60)
-        finally:
-            process.kill()
     assert process.returncode == 1
     assert errors.splitlines()[-1].startswith(f"error: {server.url}: lost (")
     assert records(path.read_text())
