@@ -162,7 +162,7 @@ async def test_what_it_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
         script = f"(exec 3> {left.path}; read line < {gone.path}) & exit 0"
         assert await shell(script).run(record(0.0, "a sign")) is None
         gone.send("go")  # it is there to hear it: it was not ended
-    assert left.ended()
+        assert left.ended()
 
 
 @pytest.mark.parametrize(
