@@ -47,6 +47,7 @@ class PictureFetcher:
         timeout_s: float = IMAGE_FETCH_TIMEOUT_S,
         allowed: Callable[[str], bool] = is_public,
         look_up: Callable[[str, int], Awaitable[list[str]]] = resolve,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """Connects to nothing yet.
 
@@ -54,11 +55,12 @@ class PictureFetcher:
             timeout_s: the longest one picture may take.
             allowed: says of an address whether it may be connected to.
             look_up: gives the addresses of a host.
+            tls: checks the certificates of https; by the usual authorities if it is not given.
         """
         self._timeout_s = timeout_s
         self._allowed = allowed
         self._look_up = look_up
-        self._tls: ssl.SSLContext | None = None
+        self._tls = tls
 
     async def fetch(self, url: str) -> bytes:
         """The bytes at `url`, at most 8 MiB of them; whether they are a picture is not looked at.

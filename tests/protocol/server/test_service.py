@@ -4,6 +4,7 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from protocol.session import ServedModel
 from tests.fake_engine import FakeEngine
 from tests.protocol.server.running import error, running
 
@@ -84,3 +85,15 @@ async def test_metrics_are_prometheus_text(server):
     answer = await server.client.get("/v1/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert "\nstream_sessions_open 0.0\n" in answer.text
+
+
+async def test_models_are_listed_and_found_as_openais_clients_expect():
+    async with running(FakeEngine()) as server:
+        [listed] = (await server.client.get("/v1/models")).json()["data"]
+        assert set(listed) == {"id", "object", "created", "owned_by"}
+        assert (listed["object"], listed["owned_by"]) == ("model", "stream")
+        assert listed["created"] > 1_700_000_000
+        assert (await server.client.get("/v1/models/fake-1")).json() == listed
+        assert "fake-1" in error(await server.client.get("/v1/models/org%2Fother"), 404)
+        server.readiness.served = ServedModel("org/model")
+        assert (await server.client.get("/v1/models/org%2Fmodel")).json()["id"] == "org/model"
