@@ -23,9 +23,9 @@ def repetition_penalty_field(owner: str) -> str:
 def guide_fields(sampling: Sampling, owner: str) -> tuple[dict[str, Any], bool]:
     """The fields that ask a server of that owner to guide the reply, and whether the reply comes wrapped.
 
-    A schema is `response_format`, which all of them take. For choices and regular expressions vLLM has
-    `structured_outputs` (since 0.11), SGLang `regex` and llama.cpp `grammar`; any other server is sent a
-    schema of an object with the reply in its one field.
+    A schema is `response_format`, which all of them take. For choices and regular expressions vLLM and our
+    own server have `structured_outputs` (vLLM since 0.11), SGLang `regex` and llama.cpp `grammar`; any other
+    server is sent a schema of an object with the reply in its one field.
     """
     if sampling.guided_json is not None:
         schema = sampling.guided_json
@@ -33,7 +33,7 @@ def guide_fields(sampling: Sampling, owner: str) -> tuple[dict[str, Any], bool]:
     choices, regex = sampling.guided_choice, sampling.guided_regex
     if choices is not None:
         match owner:
-            case "vllm":
+            case "vllm" | "stream":
                 return {"structured_outputs": {"choice": choices}}, False
             case "sglang":
                 return {"regex": "|".join(f"({re.escape(choice)})" for choice in choices)}, False
@@ -43,7 +43,7 @@ def guide_fields(sampling: Sampling, owner: str) -> tuple[dict[str, Any], bool]:
         return _wrapped({"type": "string", "enum": choices}), True
     if regex is not None:
         match owner:
-            case "vllm":
+            case "vllm" | "stream":
                 return {"structured_outputs": {"regex": regex}}, False
             case "sglang":
                 return {"regex": regex}, False
