@@ -21,7 +21,6 @@ from protocol.errors import UsageError
 if TYPE_CHECKING:
     from cli.output.record import CaptionRecord
 
-DEFAULT_TIMEOUT_S = 30.0
 MAX_SEARCHED = 8192
 """Characters of a caption that ``--when`` looks at.
 
@@ -53,13 +52,11 @@ class Command:
     """
 
     arguments: tuple[str, ...]
-    when: re.Pattern[str] | None = None
-    timeout_s: float = DEFAULT_TIMEOUT_S
+    when: re.Pattern[str] | None
+    timeout_s: float
 
     @classmethod
-    def of(
-        cls, command: str | None, when: str | None = None, timeout_s: float = DEFAULT_TIMEOUT_S
-    ) -> Command | None:
+    def of(cls, command: str | None, when: str | None, timeout_s: float) -> Command | None:
         """The one that ``--exec``, ``--when`` and ``--exec-timeout`` ask for; None if they ask for none.
 
         Raises:

@@ -36,32 +36,33 @@ def shell(script: str, *, timeout_s: float = 60.0) -> Command:
 
 
 def test_nothing_is_run_unless_it_is_asked_for() -> None:
-    assert Command.of(None) is None
+    assert Command.of(None, None, 30.0) is None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("command", "when", "said"),
     [
-        ((None, "hazard"), "--when chooses captions to run a command for; add --exec CMD"),
-        (("no-such-program --now",), "--exec no-such-program: there is no such program"),
-        (("./no-such-program",), "--exec ./no-such-program: there is no such program"),
-        (("/",), "--exec /: is a folder"),
-        (("",), "--exec: there is no command in it"),
-        (("  ",), "--exec: there is no command in it"),
-        (("''",), "--exec: there is no command in it"),
-        (("sh -c 'exit",), "--exec: no closing quotation in the command"),
-        (("sh", "["), "--when '[': not a regular expression: unterminated character set at position 0"),
-        (
-            ("sh", "a{99999999999}"),
-            "--when 'a{99999999999}': not a regular expression: the repetition",
-        ),
-        (("sh", None, 0.0), "--exec-timeout 0: a command needs some time"),
+        (None, "hazard", "--when chooses captions to run a command for; add --exec CMD"),
+        ("no-such-program --now", None, "--exec no-such-program: there is no such program"),
+        ("./no-such-program", None, "--exec ./no-such-program: there is no such program"),
+        ("/", None, "--exec /: is a folder"),
+        ("", None, "--exec: there is no command in it"),
+        ("  ", None, "--exec: there is no command in it"),
+        ("''", None, "--exec: there is no command in it"),
+        ("sh -c 'exit", None, "--exec: no closing quotation in the command"),
+        ("sh", "[", "--when '[': not a regular expression: unterminated character set at position 0"),
+        ("sh", "a{99999999999}", "--when 'a{99999999999}': not a regular expression: the repetition"),
     ],
 )
-def test_what_cannot_be_run_is_refused_at_once(arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_run_is_refused_at_once(command: str | None, when: str | None, said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        Command.of(*arguments)
+        Command.of(command, when, 30.0)
     assert str(refused.value).startswith(said)
+
+
+def test_a_command_needs_some_time() -> None:
+    with pytest.raises(UsageError, match=r"^--exec-timeout 0: a command needs some time$"):
+        Command.of("sh", None, 0.0)
 
 
 def test_a_program_of_this_folder_is_refused_with_what_to_do(
@@ -71,11 +72,11 @@ def test_a_program_of_this_folder_is_refused_with_what_to_do(
     program = tmp_path / "alert"
     program.write_text("#!/bin/sh\n")
     with pytest.raises(UsageError, match=r"^--exec \./alert: is not executable; chmod \+x \./alert$"):
-        Command.of("./alert")
+        Command.of("./alert", None, 30.0)
     program.chmod(0o755)
     with pytest.raises(UsageError, match=r"^--exec alert: there is no such program; \./alert if the one"):
-        Command.of("alert")
-    found = Command.of("./alert --key secret 'two words'")
+        Command.of("alert", None, 30.0)
+    found = Command.of("./alert --key secret 'two words'", None, 30.0)
     assert found is not None
     assert found.arguments == ("./alert", "--key", "secret", "two words")
     assert found.name == "alert"
@@ -95,7 +96,7 @@ def test_a_program_of_this_folder_is_refused_with_what_to_do(
     ],
 )
 def test_it_wants_captions_that_hold_the_expression(when: str | None, text: str, wanted: bool) -> None:
-    command = Command.of("sh", when)
+    command = Command.of("sh", when, 30.0)
     assert command is not None
     assert command.wants(record(0.0, text)) is wanted
 
@@ -135,7 +136,7 @@ def test_text_that_the_locale_lacks_is_no_failure(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from cli.output.command import Command; "
         "from tests.cli.output.records import record; assert sys.getfilesystemencoding() == 'ascii'; "
-        f"print(asyncio.run(Command(('/bin/sh', '-c', {script!r})).run(record(0.0, '\\u6f22'))))"
+        f"print(asyncio.run(Command(('/bin/sh', '-c', {script!r}), None, 60).run(record(0.0, '\\u6f22'))))"
     )
     locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     ran = subprocess.run(
@@ -188,7 +189,7 @@ async def test_a_program_that_cannot_be_started_is_a_failure(
     program = tmp_path / "alert"
     program.write_text(content)
     program.chmod(0o755)
-    command = Command.of(shlex.quote(str(program)))
+    command = Command.of(shlex.quote(str(program)), None, 60.0)
     assert command is not None
     assert await command.run(record(0.0, "a sign")) == f"could not be started: {reason}"
 
@@ -196,7 +197,7 @@ async def test_a_program_that_cannot_be_started_is_a_failure(
 async def test_a_program_that_is_gone_by_then_is_a_failure(tmp_path: Path) -> None:
     program = tmp_path / "alert"
     program.symlink_to("/bin/sh")
-    command = Command.of(shlex.quote(str(program)))
+    command = Command.of(shlex.quote(str(program)), None, 60.0)
     assert command is not None
     program.unlink()
     assert await command.run(record(0.0, "a sign")) == "could not be started: No such file or directory"
