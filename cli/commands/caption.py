@@ -236,7 +236,7 @@ def caption_command(
     from cli.engines import EngineChoice, vllm_arguments
     from cli.output.command import Command
     from cli.video.live_input import LiveOptions
-    from cli.video.live_source import LivePolicy
+    from cli.video.live_policy import LivePolicy
     from cli.video.reading import Reading, option_values
     from cli.video.sampling import SamplingPlan
     from engine.vllm.options import VllmOptions

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cli.video.live_input import LiveOptions, live_input
-from cli.video.live_source import DEFAULT_POLICY, LivePolicy, open_live
+from cli.video.live_policy import DEFAULT_POLICY, LivePolicy
+from cli.video.live_source import open_live
 from cli.video.reader import GoesOn
 from cli.video.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from protocol.errors import UsageError

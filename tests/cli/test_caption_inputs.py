@@ -12,7 +12,7 @@ from cli.caption_inputs import Asked, caption_inputs
 from cli.output.outputs import Outputs
 from cli.output.terminal import Display
 from cli.tally import Tally
-from cli.video.live_source import LivePolicy
+from cli.video.live_policy import LivePolicy
 from cli.video.reading import Reading
 from cli.video.sampling import SamplingPlan
 from protocol.errors import EngineError

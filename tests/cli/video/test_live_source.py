@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from cli.video.live_input import LiveOptions, live_input
-from cli.video.live_source import DEFAULT_POLICY, LivePolicy, LiveSource, open_live
+from cli.video.live_policy import DEFAULT_POLICY, LivePolicy
+from cli.video.live_source import LiveSource, open_live
 from cli.video.sampling import SamplingPlan
 from protocol.errors import InputError
 from protocol.frame import Frame

@@ -1,0 +1,291 @@
+"""Reading a live source in a thread, and finding it again."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import av
+
+from cli.video.arrival_clock import ArrivalClock
+from cli.video.arrival_sampler import ArrivalSampler
+from cli.video.backlog import Backlog
+from cli.video.container import video_stream
+from cli.video.decoder import live_decoder_for
+from cli.video.info import describe
+from cli.video.mailbox import Arrival
+from cli.video.pace import Pace
+from protocol.errors import InputError
+from protocol.source import Away, Damage, Ended, Gap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from av import Packet, VideoFrame
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+
+    from cli.video.live_input import LiveInput
+    from cli.video.live_policy import LivePolicy
+    from cli.video.mailbox import Mailbox
+    from cli.video.picture import PictureRenderer
+    from cli.video.sampling import SamplingPlan
+
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 0.5
+"""Between two attempts to reach a source that is gone: it is to be back within two seconds of its return."""
+_LATE_END_S = 0.5  # the frame that shows that the time is over may be so late
+_OVERTIME_S = 2.0  # FFmpeg keeps its limits a little late
+_MOST_IN_FLIGHT = 64  # packets whose pictures have not come out of the decoder
+_BROKEN_READS_IN_A_ROW = 50
+
+
+class LiveReader:
+    """Opens a live source, reads it, loses it, looks for it and finds it again, in a thread that calls `run`.
+
+    FFmpeg may block that thread for good, whatever limits it is given (a camera's driver does, and so does a
+    name that is looked up): `hangs` tells, and `successor` goes on in its place.
+
+    Attributes:
+        stop: set it to end all reading.
+    """
+
+    def __init__(
+        self, given: LiveInput, plan: SamplingPlan, policy: LivePolicy, open_s: float, mailbox: Mailbox
+    ) -> None:
+        """`open_s`: the longest that the first opening may take; the next ones have the stall's limit."""
+        self.stop = threading.Event()
+        self._given = given
+        self._policy = policy
+        self._open_s = open_s
+        self._mailbox = mailbox
+        self._plan = plan
+        self._end_s = math.inf if plan.end is None else float(plan.end)
+        self._patience_until_s = math.inf  # what blocks the thread now is to let go of it
+        self._replaced = False
+        self._sampler = ArrivalSampler(plan)
+        self._zero_s: float | None = None  # when the first frame arrived, by the monotonic clock
+        self._last_s = 0.0  # when the last one did, on the time line
+        self._away: str | None = None  # why the source is
+        self._decoded = 0
+        self._damaged = 0
+
+    def run(self) -> None:
+        """The thread's life."""
+        ended: BaseException | None = None
+        try:
+            self._read_on()
+        except BaseException as error:
+            ended = error  # given to the consumer, who is the one to handle it
+        finally:
+            if not self._replaced:
+                self._mailbox.finish(ended)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether the thread is held for longer than the limits allow."""
+        return time.monotonic() > self._patience_until_s
+
+    def successor(self) -> LiveReader:
+        """Another reader for another thread, from where this one hangs, which is not to be heard of any more.
+
+        Raises:
+            InputError: the source is none that is looked for, or has been for too long.
+        """
+        self.stop.set()
+        self._replaced = True
+        other = LiveReader(self._given, self._plan, self._policy, self._open_s, self._mailbox)
+        other._sampler, other._zero_s, other._last_s = self._sampler, self._zero_s, self._last_s
+        other._away, other._decoded, other._damaged = self._away, self._decoded, self._damaged
+        other._lost(f"no picture for {self._policy.stall_s:g} s")
+        return other
+
+    def ended(self, end_s: float | None = None) -> Ended:
+        """The last event: at `end_s`, or with the last frame."""
+        return Ended(
+            end_s=self._last_s if end_s is None else end_s,
+            frames_decoded=self._decoded,
+            damaged=self._damaged,
+        )
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the end of the plan has passed without a frame to show it: the source is silent or away."""
+        return self._zero_s is not None and self._now_s() > self._end_s + _LATE_END_S
+
+    def _read_on(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while not self.stop.is_set():
+            before = self._decoded
+            try:
+                if self._read() or not self._given.endless:
+                    if not self.stop.is_set():
+                        self._mailbox.put(self.ended(None if math.isinf(self._end_s) else self._end_s))
+                    return
+                reason = "the stream ended"
+            except InputError as error:
+                if self._zero_s is None:
+                    raise
+                reason = error.message.removeprefix(f"{self._given.name}: ")
+            if self._decoded > before:
+                pause_s = _FIRST_PAUSE_S
+            self._lost(reason)
+            self.stop.wait(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _lost(self, reason: str) -> None:
+        """The source is gone, or still is.
+
+        Raises:
+            InputError: it has been for too long, or is none that comes back.
+        """
+        name, retry_s = self._given.name, self._policy.retry_s(network=self._given.network)
+        if not retry_s:
+            raise InputError(f"{name}: lost: {self._away or reason}")
+        if self._now_s() - self._last_s > retry_s:
+            raise InputError(
+                f"{name}: lost ({self._away or reason}) and not back within {retry_s:g} s: {reason}",
+                hint="--retry-for waits longer",
+            )
+        if self._away is None and not self.stop.is_set():
+            self._away = reason
+            self._mailbox.put(Away(self._last_s, reason))
+
+    def _read(self) -> bool:
+        """Reads until the source ends; whether that is where the plan ends.
+
+        Raises:
+            InputError: it cannot be opened, breaks off or is silent.
+        """
+        open_s = self._open_s if self._zero_s is None else self._policy.stall_s
+        self._be_patient(2 * open_s)  # it is limited twice: for its beginning, and for finding out what it is
+        container = self._given.open(open_s, self._policy.stall_s)
+        with container:
+            stream = video_stream(container, self._given.name)
+            return self._decode(container, stream)
+
+    def _decode(self, container: InputContainer, stream: VideoStream) -> bool:
+        decoder = live_decoder_for(stream)
+        renderer: PictureRenderer | None = None
+        pace = Pace(self.stop) if self._given.paced else None
+        clock = ArrivalClock()
+        came: dict[int | None, float] = {}  # when each packet did, by its PTS
+        failed = 0
+        heard_s = time.monotonic()
+        backlog = Backlog()
+        old: VideoFrame | None = None  # the newest of the backlog
+        for packet in backlog.through(self._packets(container, stream)):
+            now_s = time.monotonic()
+            if len(came) >= _MOST_IN_FLIGHT:
+                came.clear()
+            came[packet.pts] = clock.arrived_s(now_s, _packet_s(packet), waited=backlog.waited)
+            try:
+                pictures = decoder.decode(packet)
+            except av.FFmpegError:
+                failed += renderer is not None  # before the first keyframe nothing can be decoded
+                pictures = []
+            for picture in pictures:
+                if renderer is None:
+                    renderer = _renderer(container, stream, picture)
+                if failed:
+                    self._damage(failed)
+                    failed = 0
+                heard_s = now_s
+                arrived_s = came.pop(picture.pts, now_s)
+                if pace is not None:
+                    arrived_s = pace.wait(_stamp_s(picture, stream))
+                elif now_s < backlog.over_s:
+                    old = picture
+                    continue
+                old = None
+                if not self._arrived(picture, arrived_s, renderer):
+                    return True
+            if self.stop.is_set():
+                return True
+            stall_s = self._policy.stall_s
+            if stall_s and now_s - heard_s > stall_s:
+                raise InputError(f"{self._given.name}: no picture for {stall_s:g} s")
+        if old is not None and renderer is not None:  # all of it came at once: better that than nothing
+            return not self._arrived(old, time.monotonic(), renderer)
+        return False
+
+    def _packets(self, container: InputContainer, stream: VideoStream) -> Iterator[Packet[VideoStream]]:
+        """Packets as they come; the last is an empty one.
+
+        Raises:
+            InputError: reading broke off, or nothing came for too long.
+        """
+        given, stall_s = self._given, self._policy.stall_s
+        broken = 0
+        while broken < _BROKEN_READS_IN_A_ROW:
+            try:
+                self._be_patient(stall_s)
+                asked_s = time.monotonic()
+                for packet in container.demux(stream):
+                    self._patience_until_s = math.inf
+                    # Interrupted, FFmpeg first gives what it held when it began to wait.
+                    if stall_s and time.monotonic() - asked_s >= stall_s:
+                        raise InputError(f"{given.name}: no picture for {stall_s:g} s")
+                    broken = 0
+                    yield packet
+                    self._be_patient(stall_s)
+                    asked_s = time.monotonic()
+            except IndexError:
+                continue  # PyAV's, for a packet of a stream that was not there when it was opened
+            except av.error.InvalidDataError:
+                broken += 1
+            except (av.FFmpegError, OSError) as error:
+                raise given.error(error) from error
+            else:
+                return
+            finally:
+                self._patience_until_s = math.inf
+        raise InputError(f"{given.name}: what comes is no video any more")
+
+    def _be_patient(self, limit_s: float) -> None:
+        """FFmpeg is given the thread, and has so long to give it back; 0 for ever."""
+        self._patience_until_s = time.monotonic() + limit_s + _OVERTIME_S if limit_s else math.inf
+
+    def _arrived(self, picture: VideoFrame, arrived_s: float, renderer: PictureRenderer) -> bool:
+        """Hands a frame over; False if no more are wanted."""
+        if self._zero_s is None:
+            self._zero_s = arrived_s
+        time_s = arrived_s - self._zero_s
+        if time_s >= self._end_s:
+            return False
+        if self._away is not None:
+            self._mailbox.put(Gap(self._last_s, time_s, self._away))
+            self._away = None
+        self._last_s = time_s
+        self._decoded += 1
+        captured_at = datetime.fromtimestamp(time.time() - (time.monotonic() - arrived_s), UTC)
+        due = self._sampler.due(time_s, keyframe=picture.key_frame)
+        return self._mailbox.offer(Arrival(picture, arrived_s, captured_at, time_s, renderer), due=due)
+
+    def _damage(self, packets: int) -> None:
+        self._damaged += packets
+        what = "1 packet" if packets == 1 else f"{packets} packets"
+        self._mailbox.put(Damage(f"{what} could not be decoded", self._last_s))
+
+    def _now_s(self) -> float:
+        return 0.0 if self._zero_s is None else time.monotonic() - self._zero_s
+
+
+def _renderer(container: InputContainer, stream: VideoStream, picture: VideoFrame) -> PictureRenderer:
+    from cli.video.picture import PictureRenderer
+
+    info = describe(container, stream, picture)
+    return PictureRenderer(info.sample_aspect, info.orientation)
+
+
+def _packet_s(packet: Packet[VideoStream]) -> float | None:
+    stamp = packet.dts if packet.dts is not None else packet.pts
+    return None if stamp is None else float(stamp * packet.time_base)
+
+
+def _stamp_s(picture: VideoFrame, stream: VideoStream) -> float | None:
+    base = picture.time_base or stream.time_base
+    return None if picture.pts is None or base is None else float(picture.pts * base)
