@@ -77,7 +77,7 @@ def run_captions(
         raise UsageError(
             "--resume goes on with a file, and --overwrite begins it again", hint="use one of them"
         )
-    live = [given for given in inputs if reading.live(given)]
+    live = [given for given in inputs if (found := reading.live(given)) and not found.perhaps]
     _check_fitting(plan, live, resume=resume, changes_only=changes_only)
     if any(str(path) == NO_FILE for path in files):
         if len(files) > 1 or output_dir or formats:

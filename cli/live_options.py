@@ -125,7 +125,8 @@ Exec = Annotated[
     typer.Option(
         "--exec",
         metavar="COMMAND",
-        help="Run this for each caption, its record as JSON on standard input; one at a time.",
+        help="Run this for each caption, its record as JSON on standard input; one at a time. No shell reads "
+        "it, and its output goes to standard error.",
         rich_help_panel=ALARM_PANEL,
         show_default=False,
     ),

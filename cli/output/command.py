@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.clean import escape_controls
+from cli.output.jsonl import json_line
 from cli.process_group import end_group, start_group
 from protocol.errors import UsageError
 
@@ -89,7 +89,7 @@ class Command:
 
         Cancelled, it ends the program and the processes that has started, in under a second.
         """
-        line = escape_controls(record.model_dump_json()) + "\n"
+        line = json_line(record)
         try:
             process = await start_group(
                 self.arguments, stdin=asyncio.subprocess.PIPE, stdout=_STDERR, env=_environment(record)

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from cli.output.record import CaptionRecord, ErrorRecord, GapRecord
 
 
+def json_line(record: CaptionRecord | ErrorRecord | GapRecord) -> str:
+    """`record` as one line of JSON, its end included."""
+    return escape_controls(record.model_dump_json()) + "\n"
+
+
 class JsonlWriter(Writer):
     """One JSON object a line, UTF-8, every field present; see `stream schema`."""
 
@@ -21,4 +26,4 @@ class JsonlWriter(Writer):
         self._line(record)
 
     def _line(self, record: CaptionRecord | ErrorRecord | GapRecord) -> None:
-        self._put(escape_controls(record.model_dump_json()) + "\n")
+        self._put(json_line(record))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import av
 from av.stream import Disposition
 
-from cli.video.inputs import STDIN, is_url
+from cli.video.inputs import LIVE_PREFIXES, STDIN, is_url
 from cli.video.spool import download, spool
 from cli.video.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from protocol.errors import InputError
@@ -63,6 +63,8 @@ class OpenInput:
         self._timeouts = timeouts
         if given == STDIN:
             self._file = spool(0, self.name, stopped)
+        elif given.startswith(LIVE_PREFIXES):
+            raise InputError(f"{given}: is live", hint="'stream caption' reads it")
         elif not is_url(given):
             self._url = f"file:{given}"  # else "12:30.mp4" would be read as protocol "12"
             self._check_path(given, stopped)

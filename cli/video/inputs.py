@@ -34,7 +34,9 @@ VIDEO_SUFFIXES = frozenset(
 _LONGEST_STEM = 200
 """Bytes of a stem; file systems take 255 a name, and a number, a time and a suffix follow."""
 
-_NO_PATHS = ("camera:", "lavfi:")
+LIVE_PREFIXES = ("camera:", "lavfi:")
+"""What begins so is no path."""
+
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
@@ -49,7 +51,7 @@ def expand_inputs(arguments: Sequence[str]) -> list[Input]:
     """
     inputs: list[Input] = []
     for argument in arguments:
-        if argument == STDIN or is_url(argument) or argument.startswith(_NO_PATHS):
+        if argument == STDIN or is_url(argument) or argument.startswith(LIVE_PREFIXES):
             inputs.append(argument)
         elif os.path.isdir(argument):  # Path.is_dir raises where this is False
             inputs += _videos_in(argument)

@@ -67,6 +67,7 @@ class LiveInput:
         format: FFmpeg's name of the reader; None if FFmpeg finds out, or it depends on the camera.
         options: FFmpeg's options.
         file: it is a path or URL that is read to its end, played live.
+        perhaps: whether it is live can only be told once it is open: HLS may be a film.
     """
 
     name: str
@@ -77,6 +78,7 @@ class LiveInput:
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     file: bool = False
+    perhaps: bool = False
 
     def open(self, open_s: float, read_s: float) -> InputContainer:
         """A container with a video stream in it. Blocks the thread, at most about twice `open_s`.
@@ -160,6 +162,7 @@ def live_input(given: str, options: LiveOptions, *, realtime: bool = False) -> L
                 endless=not hls,
                 format=reader,
                 options={**usual, **own},
+                perhaps=hls and reader is None,
             )
     return _played(given, reader, own) if realtime else None
 

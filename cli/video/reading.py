@@ -52,7 +52,7 @@ class Reading:
             InputError: it cannot be opened, not in time, or no picture of it can be decoded.
         """
         live = self.live(given)
-        if live is None:
+        if live is None or (live.perhaps and not self.realtime):
             from cli.video.file_source import open_source
 
             try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,7 @@ from cli.video.reading import DEFAULT_READING, Reading, option_values
 from cli.video.sampling import SamplingPlan
 from protocol.errors import InputError, UsageError
 from protocol.frame import Frame
-from tests.clips import make_clip, steady
+from tests.clips import make_clip, number_of, steady
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +70,26 @@ async def test_a_camera_is_known_by_what_it_sends() -> None:
 async def test_what_reads_files_says_that_it_goes_on_without_end() -> None:
     with camera() as url, pytest.raises(InputError, match="goes on without end; 'stream caption' reads"):
         await open_source(url, SamplingPlan())
+
+
+async def test_a_film_in_pieces_is_read_to_its_end(tmp_path: Path) -> None:
+    make_clip(tmp_path / "film.m3u8", steady(50))
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/film.m3u8"
+        source = await DEFAULT_READING.open(url, SamplingPlan.of(fps=5))
+        shown = [number_of(event.pixels) async for event in source.events() if isinstance(event, Frame)]
+        await source.close()
+        server.shutdown()
+    assert not source.live
+    assert shown == list(range(0, 50, 5))
+
+
+@pytest.mark.parametrize("given", ["camera:0", "lavfi:testsrc2"])
+async def test_what_reads_files_reads_no_camera(given: str) -> None:
+    with pytest.raises(InputError, match=f"{given}: is live; 'stream caption' reads it"):
+        await open_source(given, SamplingPlan())
 
 
 async def test_a_file_is_live_where_it_is_to_be_played(tmp_path: Path) -> None:
