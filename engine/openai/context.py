@@ -40,6 +40,7 @@ _TOO_LONG = re.compile(
     r"|exceeds?\b.{0,60}\b(?:context|tokens)",
     re.IGNORECASE,
 )
+_FEWER = "a lower --max-video-segments sends it fewer pictures at a time"
 _REFUSALS: dict[int | None, type[SessionError]] = {413: FrameTooLarge, 429: Unavailable, 503: Unavailable}
 
 
@@ -210,9 +211,10 @@ class OpenAIContext:
                 error.message, hint="lower --max-session-tokens, --max-video-segments or --max-tokens"
             )
         self._refused += 1
+        hint = error.hint or (_FEWER if error.code == 413 else "")
         if self._refused >= MOST_REFUSED:
-            return EngineFailure(f"{self._refused} frames in a row: {error.message}", hint=error.hint)
-        return _REFUSALS.get(error.code, InvalidRequest)(error.message, hint=error.hint)
+            return EngineFailure(f"{self._refused} frames in a row: {error.message}", hint=hint or _FEWER)
+        return _REFUSALS.get(error.code, InvalidRequest)(error.message, hint=hint)
 
     def _counted(self, usage: Usage | None, deltas: int) -> int:
         """Tokens of the reply; what the server counted of the prompt is learned from."""

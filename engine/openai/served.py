@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from engine.openai.sizes import MOST_GUESSED
 from protocol.chat_server import ListedModel
 from protocol.errors import EngineError, InvalidRequest, NotFound, Unavailable, UsageError
 from protocol.limits import MIN_SESSION_TOKENS
@@ -61,7 +62,8 @@ def default_retention(model: ListedModel, max_tokens: int) -> Retention:
             f"{MIN_SESSION_TOKENS} and {max_tokens} for the reply",
             hint="lower --max-tokens, or have the server give it more",
         )
-    budget = min(SERVER_RETENTION.max_session_tokens, most)
+    # Until the server has counted a picture, its size is a guess, and the prompt may be longer by as much.
+    budget = min(SERVER_RETENTION.max_session_tokens, max(MIN_SESSION_TOKENS, most - MOST_GUESSED))
     return SERVER_RETENTION.model_copy(update={"max_session_tokens": budget})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests import chat_server as bad
 from tests.chat_server import ChatServer, chat_server, models, refuse, say
-from tests.cli.commands.stream import SAMPLE, environment, stream
+from tests.cli.commands.stream import SAMPLE, environment, start, stream
 
 THREE = ("--fps", "1", "--max-frames", "3", "--format", "jsonl")
 
@@ -85,6 +86,16 @@ def test_a_server_that_is_busy_for_a_while_is_waited_for() -> None:
         code, lines, errors = caption(server)
     assert (code, errors) == (0, "")
     assert [line["text"] for line in lines] == ["one", "two", "three"]
+
+
+def test_ctrl_c_while_a_server_is_silent() -> None:
+    with chat_server([say("one"), bad.silence("A door")]) as server:
+        process = start("caption", SAMPLE, *THREE, "--base-url", server.url)
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["text"] == "one"
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+    assert (process.returncode, rest, errors) == (130, "", "")
 
 
 def test_odd_servers_are_told_of_once() -> None:

@@ -45,7 +45,8 @@ def test_a_server_without_a_list_is_believed() -> None:
 def test_the_window_fits_the_model() -> None:
     assert default_retention(ListedModel("a"), 24) == SERVER_RETENTION
     assert default_retention(ListedModel("a", "", 100_000), 24) == SERVER_RETENTION
-    assert default_retention(ListedModel("a", "", 4096), 24).max_session_tokens == 4096 - 25
+    assert default_retention(ListedModel("a", "", 4096), 24).max_session_tokens == 4096 - 25 - 512
+    assert default_retention(ListedModel("a", "", 1100), 24).max_session_tokens == 1024
     with pytest.raises(EngineError, match="context of a has 1040 tokens"):
         default_retention(ListedModel("a", "", 1040), 24)
     admit(ListedModel("a"), Retention(), 24)

@@ -278,3 +278,21 @@ async def test_an_engine_that_dies_is_noticed(pictures: list[NDArray]) -> None:
             await session.close()
     finally:
         await mortal.close()
+
+
+async def test_a_conversation_is_answered_and_nothing_is_kept_of_it(
+    engine: VllmEngine, pictures: list[NDArray]
+) -> None:
+    async with await engine.open(config()) as session:
+        caption = await session.caption(Frame(pixels=pictures[0]))
+    picture = Image(Frame(pixels=pictures[0]), uuid4().hex)
+    system = Turn("system", (Text("Describe each frame in one short sentence."),))
+    deltas = [delta async for delta in engine.complete([system, Turn("user", (picture,))], GREEDY)]
+    assert "".join(delta.text for delta in deltas).strip() == caption.text
+    assert deltas[-1].finish_reason == "stop"
+    assert deltas[-1].token_count == caption.token_count
+    many = Turn("user", tuple(Image(Frame(pixels=pictures[0]), uuid4().hex) for _ in range(17)))
+    for turn, sampling in ((many, GREEDY), (Turn("user", (picture,)), Sampling(max_tokens=12_000))):
+        with pytest.raises(InvalidRequest):
+            [delta async for delta in engine.complete([turn], sampling)]
+    assert engine._reserved == {}
