@@ -70,7 +70,11 @@ MAX_CHAT_PICTURES: Final = 32
 MAX_CHAT_PIXELS: Final = 8 * MAX_FRAME_PIXELS
 """Most pixels its pictures may have together, 100 MB once they are decoded: 16 of 1920 x 1080."""
 MAX_CHAT_MESSAGES: Final = 1024
-"""Most messages in one chat completion, and most parts in one of its messages."""
+"""Most messages in one chat completion, and most parts of all of them: each costs time to check."""
+MAX_CHAT_CHOICES: Final = 10_000
+"""Most answers to choose from in one chat completion."""
+MAX_CHAT_STOPS: Final = 16
+"""Most texts that end the answer of one chat completion. OpenAI takes 4, others more."""
 DEFAULT_CHAT_MAX_TOKENS: Final = 1024
 """Most tokens of an answer whose request names no limit. OpenAI's is the model's context; a model that does
 not come to an end would keep a place until the time for it is over."""

@@ -46,8 +46,8 @@ say; without a picture it answers 400, and to a field that constrains the answer
 
 **Defaults** are OpenAI's, but for `max_tokens`, which is {DEFAULT_CHAT_MAX_TOKENS}.
 
-**Not supported**, and answered 400 where they would change the answer: `n` over 1, `stop`, tools and
-functions, `logprobs`, `logit_bias`, `presence_penalty`, `seed` (unless `temperature` is 0), audio, and
+**Not supported**, and answered 400 where they would change the answer: `n` over 1, tools and functions,
+`logprobs`, `logit_bias`, `presence_penalty`, `seed` (unless `temperature` is 0), audio, and
 vLLM's other sampling fields. Fields that change nothing (`user`, `metadata`, `store`, `detail`) are ignored.
 """
 
@@ -108,7 +108,7 @@ def chat_routes(host: ChatHost | None, readiness: Readiness, metrics: Metrics) -
         if asked.model not in (None, served.model):
             raise NotFound(f"no model {quoted(asked.model)} here", hint=f"this server has {served.model!r}")
         readiness.require()
-        flight = host.complete(asked.messages, asked.sampling())
+        flight = host.complete(asked.messages, asked.sampling(), stops=asked.stops)
         return flight, ChatAnswer(served.model), bool(asked.stream), asked.include_usage
 
     return routes

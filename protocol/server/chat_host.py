@@ -15,6 +15,7 @@ from protocol.server.engine_errors import frame_error, is_engine_lost
 from protocol.server.held_session import PATIENCE_S
 from protocol.server.host_observer import Chatted, HostObserver
 from protocol.server.picture_decoder import PictureDecoder
+from protocol.server.stop_texts import StopTexts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,8 +88,12 @@ class ChatHost:
                 f"{self._max_requests} chat completions are being answered", hint="try again later"
             )
 
-    def complete(self, messages: Sequence[ChatMessage], sampling: Sampling) -> ChatFlight:
+    def complete(
+        self, messages: Sequence[ChatMessage], sampling: Sampling, *, stops: Sequence[str] = ()
+    ) -> ChatFlight:
         """Begins to answer; what becomes of it is for the flight to say.
+
+        `stops` are texts before which the answer ends.
 
         Raises:
             InvalidRequest: there are too many pictures, or one where none may be.
@@ -97,7 +102,7 @@ class ChatHost:
         check_pictures(messages, fetching=self._fetching)
         self.require_room()
         flight = ChatFlight()
-        flight.start(self._answer(flight, messages, sampling), self._timeout_s, self._late)
+        flight.start(self._answer(flight, messages, sampling, StopTexts(stops)), self._timeout_s, self._late)
         self._flights.add(flight)
         # Not left to `_answer`, which never begins if it is aborted at once.
         flight.work.add_done_callback(lambda _: self._flights.discard(flight))
@@ -118,7 +123,9 @@ class ChatHost:
             await asyncio.wait([flight.work for flight in self._flights], timeout=PATIENCE_S)
         self._decoder.close()
 
-    async def _answer(self, flight: ChatFlight, messages: Sequence[ChatMessage], sampling: Sampling) -> None:
+    async def _answer(
+        self, flight: ChatFlight, messages: Sequence[ChatMessage], sampling: Sampling, stops: StopTexts
+    ) -> None:
         began = perf_counter()
         first_s: float | None = None
         last: Delta | None = None
@@ -129,8 +136,10 @@ class ChatHost:
                 async for delta in deltas:
                     if first_s is None and delta.text:
                         first_s = perf_counter() - began
-                    last = delta
-                    flight.add(delta)
+                    last = stops.cut(delta)
+                    flight.add(last)
+                    if stops.found:  # leaving ends it in the engine, too
+                        break
         except asyncio.CancelledError:
             # Aborted, which has ended it already; or else the engine gave it up of its own accord.
             flight.end(EngineFailure("the engine cancelled the answer"))

@@ -9,7 +9,9 @@ from pydantic import Discriminator, Field, Tag, ValidationError
 from protocol.errors import InvalidRequest
 from protocol.limits import (
     DEFAULT_CHAT_MAX_TOKENS,
+    MAX_CHAT_CHOICES,
     MAX_CHAT_MESSAGES,
+    MAX_CHAT_STOPS,
     MAX_COUNT,
     MAX_REGEX_LENGTH,
 )
@@ -105,7 +107,7 @@ class StructuredOutputs(Message):
     json_schema: dict[str, Any] | str | None = Field(None, alias="json")
     json_object: bool | None = None
     regex: str | None = Field(None, min_length=1, max_length=MAX_REGEX_LENGTH)
-    choice: list[str] | None = Field(None, min_length=1)
+    choice: list[str] | None = Field(None, min_length=1, max_length=MAX_CHAT_CHOICES)
 
 
 class StreamOptions(Message):
@@ -132,10 +134,15 @@ class ChatRequest(Message):
     temperature: float | None = Field(None, ge=0, le=2, description="0 is greedy. Default: 1.")
     top_p: float | None = Field(None, gt=0, le=1, description="Default: 1.")
     frequency_penalty: float | None = Field(None, ge=-2, le=2, description="Default: 0.")
+    stop: str | Annotated[list[str], Field(max_length=MAX_CHAT_STOPS)] | None = Field(
+        None, description="The answer ends before the first of these texts."
+    )
     repetition_penalty: float | None = Field(None, gt=0, description="vLLM's. Default: 1, that is none.")
     response_format: ResponseFormat | None = Field(None, description="Default: text.")
     guided_json: dict[str, Any] | str | None = Field(None, description="vLLM's: a JSON Schema.")
-    guided_choice: list[str] | None = Field(None, min_length=1, description="vLLM's: the possible answers.")
+    guided_choice: list[str] | None = Field(
+        None, min_length=1, max_length=MAX_CHAT_CHOICES, description="vLLM's: the possible answers."
+    )
     guided_regex: str | None = Field(
         None, min_length=1, max_length=MAX_REGEX_LENGTH, description="vLLM's: what the whole answer matches."
     )
@@ -147,6 +154,12 @@ class ChatRequest(Message):
     def include_usage(self) -> bool:
         """Whether a stream is to end with the count of its tokens."""
         return bool(self.stream_options and self.stream_options.include_usage)
+
+    @property
+    def stops(self) -> list[str]:
+        """The texts that end the answer."""
+        given = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        return [text for text in given if text]
 
     def sampling(self) -> Sampling:
         """How the answer is generated.
@@ -199,7 +212,18 @@ def read_chat(body: bytes) -> ChatRequest:
     """
     asked = read_object(body)
     refuse_unsupported(asked)
+    _check_count(asked.get("messages"))
     try:
         return ChatRequest.model_validate(asked)
     except ValidationError as error:
         raise InvalidRequest(one_line(describe_invalid(error))) from error
+
+
+def _check_count(messages: object) -> None:
+    """Checks how many messages and parts there are, before anything is said of each."""
+    if not isinstance(messages, list):
+        return
+    contents = [message.get("content") for message in messages if isinstance(message, dict)]
+    parts = sum(len(content) for content in contents if isinstance(content, list))
+    if max(len(messages), parts) > MAX_CHAT_MESSAGES:
+        raise InvalidRequest(f"more than {MAX_CHAT_MESSAGES:,} messages, or parts of messages")

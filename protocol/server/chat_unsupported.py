@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _UNSUPPORTED: Final[dict[str, tuple[Any, ...]]] = {
     # OpenAI's
     "n": (1,),
-    "stop": ([], ""),
     "presence_penalty": (0,),
     "logit_bias": ({},),
     "logprobs": (False,),

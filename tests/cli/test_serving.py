@@ -56,7 +56,7 @@ class Choice:
     def __init__(self, engine: FakeEngine) -> None:
         self.engine = engine
 
-    def make(self, report: object) -> FakeEngine:
+    def make(self, report: object, warn: object) -> FakeEngine:
         return self.engine
 
 
@@ -226,6 +226,53 @@ def test_frames_that_outlive_the_drain_timeout_are_given_up(url):
         played.result(timeout=30)
     assert codes == [503]
     assert engine.sessions[0].cancelled == 1
+
+
+class Looped(FakeEngine):
+    """Knows the event loop it is in."""
+
+    async def load(self) -> ServedModel:
+        self.loop = asyncio.get_running_loop()
+        return await super().load()
+
+
+CHAT = {"messages": [{"role": "user", "content": "Hello"}]}
+
+
+@pytest.mark.parametrize(("patience_s", "code"), [(30, 200), (0.05, 503)])
+def test_a_chat_is_answered_before_it_stops_unless_that_takes_too_long(url, patience_s, code):
+    engine = Looped(gated=True)
+    codes = []
+
+    def play():
+        codes.append(post(url(), "/v1/chat/completions", json=CHAT).status_code)
+
+    def let_go():
+        stop_once_reached(engine)
+        if code == 200:
+            while get(url(), "/v1/health/ready").status_code == 200:
+                threading.Event().wait(0.01)
+            engine.loop.call_soon_threadsafe(engine.gate.set)
+
+    with ThreadPoolExecutor(2) as threads:
+        played = threads.submit(play)
+        stopped = threads.submit(let_go)
+        assert serving(engine, drain_timeout_s=patience_s).run() == EXIT_OK
+        played.result(timeout=30)
+        stopped.result(timeout=30)
+    assert codes == [code]
+    assert engine.given_up == (0 if code == 200 else 1)
+
+
+def test_an_engine_that_dies_in_a_chat_ends_it(url):
+    engine = FakeEngine(failures={0: EngineError("out of memory")})
+
+    with ThreadPoolExecutor(1) as thread:
+        played = thread.submit(lambda: post(url(), "/v1/chat/completions", json=CHAT).status_code)
+        with pytest.raises(EngineError, match="out of memory"):
+            serving(engine).run()
+        assert played.result() == 500
+    assert engine.closed
 
 
 def stop_once_reached(engine: FakeEngine) -> None:

@@ -137,6 +137,23 @@ async def test_sampling_is_passed_on(server):
     assert sampling.max_tokens == 9
 
 
+@pytest.mark.parametrize("stop", [" and", ["pictures", " and"], [" 1", "", "s and"]])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_an_answer_ends_before_a_stop(stop, stream):
+    engine = FakeEngine(gated=True)  # the last word never comes
+    async with running(engine) as server:
+        answer = await server.client.post(PATH, json=asking(stop=stop, stream=stream))
+        if stream:
+            chunks = [each["choices"][0] for each in events(answer.text)]
+            text = "".join(each["delta"].get("content", "") for each in chunks)
+            reason = chunks[-1]["finish_reason"]
+        else:
+            [choice] = answer.json()["choices"]
+            text, reason = choice["message"]["content"], choice["finish_reason"]
+        assert (text, reason) == ("1 turn" if "s and" in stop else "1 turns", "stop")
+        assert engine.given_up == 1
+
+
 SCHEMA = {"type": "object", "properties": {"kind": {"type": "string"}}}
 
 
@@ -191,8 +208,6 @@ async def test_what_changes_nothing_is_ignored(server, fields):
     [
         ({"n": 2}, "n other than 1"),
         ({"n": True}, "n"),
-        ({"stop": ["."]}, "stop"),
-        ({"stop": "."}, "stop"),
         ({"presence_penalty": 0.5}, "presence_penalty"),
         ({"logprobs": True}, "logprobs"),
         ({"logit_bias": {"5": 1}}, "logit_bias"),
@@ -248,6 +263,11 @@ async def test_what_is_not_supported_is_said_and_not_ignored(server, fields, nam
         (asking(guided_choice=[]), "guided_choice"),
         (asking(guided_choice=["a"], response_format={"type": "json_object"}), "response_format and guided"),
         (asking(structured_outputs={"regex": "a", "choice": ["a"]}), "at most one"),
+        (asking(stop=["."] * 17), "stop"),
+        (asking(stop=5), "stop"),
+        (asking(guided_choice=[5] * 100_000), "guided_choice"),
+        (asking(*[{"type": "text"}] * 1025), "1,024"),
+        ({"messages": [{}] * 1025}, "1,024"),
         ([], "object"),
     ],
 )  # fmt: skip
