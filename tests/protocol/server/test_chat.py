@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import socket
 
 import pytest
 import pytest_asyncio
@@ -632,3 +633,32 @@ async def test_the_route_is_described_with_examples_that_work(server):
     assert set(example["choices"][0]) <= set(completion["choices"][0])  # nulls are left out of the document
     assert "last picture" in route["description"]
     assert {"200", "400", "401", "403", "404", "413", "415", "500", "501", "503"} == set(route["responses"])
+
+
+class Talkative(FakeEngine):
+    """Says more than the buffers between it and its client hold."""
+
+    async def complete(self, turns, sampling):
+        for index in range(8):
+            yield Delta("word " * 2**18, index + 1)
+        yield Delta("", 9, "stop")
+
+
+async def test_a_client_that_takes_nothing_is_let_go(monkeypatch):
+    monkeypatch.setattr("protocol.server.event_stream.SEND_TIMEOUT_S", 0.1)
+    body = json.dumps(asking(words(), stream=True)).encode()
+    async with running(Talkative()) as server:
+        deaf = socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.setblocking(False)
+        with deaf:
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(deaf, ("127.0.0.1", server.port))
+            head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            await loop.sock_sendall(deaf, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            while server.count("stream_chats_total", finish_reason="stop") == 0:
+                await asyncio.sleep(0.01)
+            while server.server.server_state.tasks:
+                await asyncio.sleep(0.01)
+        whole = await said(server, asking(words()))
+        assert len(whole["choices"][0]["message"]["content"]) == 8 * 5 * 2**18
