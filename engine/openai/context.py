@@ -40,6 +40,7 @@ _TOO_LONG = re.compile(
     r"|exceeds?\b.{0,60}\b(?:context|tokens)",
     re.IGNORECASE,
 )
+_OF_PICTURES = re.compile(r"\b(?:image|picture|multimodal|multi-modal)s?\b|image\(s\)", re.IGNORECASE)
 _FEWER = "a lower --max-video-segments sends it fewer pictures at a time"
 _REFUSALS: dict[int | None, type[SessionError]] = {413: FrameTooLarge, 429: Unavailable, 503: Unavailable}
 
@@ -211,9 +212,10 @@ class OpenAIContext:
                 error.message, hint="lower --max-session-tokens, --max-video-segments or --max-tokens"
             )
         self._refused += 1
-        hint = error.hint or (_FEWER if error.code == 413 else "")
+        too_many = error.code == 413 or (error.code == 400 and _OF_PICTURES.search(error.message))
+        hint = error.hint or (_FEWER if too_many else "")
         if self._refused >= MOST_REFUSED:
-            return EngineFailure(f"{self._refused} frames in a row: {error.message}", hint=hint or _FEWER)
+            return EngineFailure(f"{self._refused} frames in a row: {error.message}", hint=hint)
         return _REFUSALS.get(error.code, InvalidRequest)(error.message, hint=hint)
 
     def _counted(self, usage: Usage | None, deltas: int) -> int:

@@ -145,8 +145,8 @@ class ChatClient:
         answer = await self._connection.request("POST", path, body=b"{}")
         if answer.status in (401, 403) or 300 <= answer.status < 400:
             raise self._masked(refused(self._address, path, answer, key_hint=self._key_hint))
-        # It may be the model that is not found.
-        return answer.status not in _ABSENT or "error" in (answer.json_object() or {})
+        # It may be the model that is not found, and not the route.
+        return answer.status not in _ABSENT or "model" in answer.reason
 
     async def _begin(self, held: AsyncExitStack, body: bytes, deadline: float) -> httpx.Response | _TryLater:
         """A response that grants the request, open until `held` is closed; or why there is none yet."""

@@ -86,6 +86,18 @@ async def test_a_wrong_path_is_told_of(path: str) -> None:
         await listed(server, path)
 
 
+async def test_a_route_that_is_not_there_says_so_in_many_ways() -> None:
+    for answer in (
+        refuse(404, "Invalid URL (POST /v1/chat/completions)"),
+        status(404, {"detail": "Not Found"}),
+    ):
+        with (
+            chat_server([answer], listed=bad.NOT_THERE) as server,
+            pytest.raises(EngineError, match="no OpenAI-compatible server"),
+        ):
+            await listed(server)
+
+
 async def test_something_else_is_told_of() -> None:
     with (
         chat_server(listed=status(200, "<html>hello</html>", "text/html")) as server,
