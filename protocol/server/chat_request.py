@@ -128,8 +128,8 @@ class ChatRequest(Message):
         None,
         ge=1,
         le=MAX_COUNT,
-        description=f"Most tokens of the answer. Default: {DEFAULT_CHAT_MAX_TOKENS}, or what the model's "
-        "context leaves, where that is less.",
+        description=f"Most tokens of the answer. Default: {DEFAULT_CHAT_MAX_TOKENS}. Together with the prompt "
+        "they must fit the model's context.",
     )
     temperature: float | None = Field(None, ge=0, le=2, description="0 is greedy. Default: 1.")
     top_p: float | None = Field(None, gt=0, le=1, description="Default: 1.")
