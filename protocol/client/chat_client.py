@@ -7,13 +7,14 @@ import base64
 import re
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import httpx
 
-from protocol.chat_server import Chunk, ListedModel, Picture
+from protocol.chat_server import Picture
 from protocol.client.answer import Answer
 from protocol.client.backoff import Backoff, retry_after_s
+from protocol.client.chat_models import find_models
 from protocol.client.chat_reply import DONE, read_event, read_whole
 from protocol.client.event_stream import EventStream
 from protocol.client.failures import refused
@@ -24,18 +25,16 @@ from protocol.redaction import mask_credentials
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from protocol.chat_server import Chunk, ListedModel
     from protocol.client.connection import Connection
     from protocol.client.event_stream import Event
     from protocol.frame import Frame
-
-_Error = TypeVar("_Error", bound=StreamError)
 
 KEY_HINT = "give a key with --api-key or OPENAI_API_KEY"
 
 MAX_REPLY_BYTES = 8 * 1024 * 1024
 """Longest stream that is read; a chunk of a few letters takes some 300 bytes."""
 
-_ABSENT = (404, 405, 501)
 _REFUSING = (400, 413, 415, 422)
 _LATER = (429, 503)
 _LAST_WORDS_S = 0.25
@@ -81,33 +80,8 @@ class ChatClient:
             Unavailable: it cannot be reached, or is not ready.
             EngineError: it is no such server, or refuses the key.
         """
-        other: EngineError | None = None
-        for root in self._roots:
-            path = f"{root}/models"
-            answer = await self._connection.request("GET", path)
-            if answer.status in _ABSENT:
-                continue
-            if not answer.ok:
-                raise self._masked(refused(self._address, path, answer, key_hint=self._key_hint))
-            data = (answer.json_object() or {}).get("data")
-            if isinstance(data, list):
-                self._root = root
-                return [model for each in data if (model := _listed(each)) is not None]
-            other = other or EngineError(
-                f"{self._address}: no OpenAI-compatible server: {path} is {answer.kind}",
-                hint="check the URL; it usually ends in /v1",
-            )
-        if other is not None:
-            raise other
-        for root in self._roots:
-            if await self._chats(root):
-                self._root = root
-                return None
-        raise EngineError(
-            f"{self._address}: no OpenAI-compatible server: neither {self._roots[0]}/models nor "
-            f"{self._roots[0]}/chat/completions is there (404)",
-            hint="check the URL: it ends before /chat/completions, usually in /v1",
-        )
+        self._root, listed = await find_models(self._connection, self._roots, self._refused)
+        return listed
 
     def picture(self, frame: Frame) -> Picture:
         """See `ChatServer.picture`."""
@@ -138,15 +112,6 @@ class ChatClient:
         await self._connection.close()
 
     # Asking.
-
-    async def _chats(self, root: str) -> bool:
-        """Whether the route for chat is there: one that is complains of an empty request."""
-        path = f"{root}/chat/completions"
-        answer = await self._connection.request("POST", path, body=b"{}")
-        if answer.status in (401, 403) or 300 <= answer.status < 400:
-            raise self._masked(refused(self._address, path, answer, key_hint=self._key_hint))
-        # It may be the model that is not found, and not the route.
-        return answer.status not in _ABSENT or "model" in answer.reason
 
     async def _begin(self, held: AsyncExitStack, body: bytes, deadline: float) -> httpx.Response | _TryLater:
         """A response that grants the request, open until `held` is closed; or why there is none yet."""
@@ -186,8 +151,7 @@ class ChatClient:
             busy = FrameRefused(f"{self._address}: {why} ({status}): {said}", code=status)
             return _TryLater(busy, retry_after_s(response.headers.get("retry-after")))
         if status in (401, 403) or 300 <= status < 400:
-            path = f"{self._root}/chat/completions"
-            error = self._masked(refused(self._address, path, answer, key_hint=self._key_hint))
+            error = self._refused(f"{self._root}/chat/completions", answer)
             raise EngineFailure(error.message, hint=error.hint)
         raise self._failure(f"did not answer ({status}): {said}")
 
@@ -294,7 +258,8 @@ class ChatClient:
         key = self._settings.api_key
         return mask_credentials(said.replace(key, "***") if key else said)
 
-    def _masked(self, error: _Error) -> _Error:
+    def _refused(self, path: str, answer: Answer) -> EngineError | Unavailable:
+        error = refused(self._address, path, answer, key_hint=self._key_hint)
         error.message = self._mask(error.message)
         return error
 
@@ -311,15 +276,3 @@ async def _read(response: httpx.Response) -> bytes:
 def _media_type(response: httpx.Response) -> str:
     found: str = response.headers.get("content-type", "")
     return found.partition(";")[0].strip().lower()
-
-
-def _listed(entry: Any) -> ListedModel | None:
-    """An entry of the list; None if it names no model."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
-        return None
-    owner, length = entry.get("owned_by"), entry.get("max_model_len")
-    return ListedModel(
-        entry["id"],
-        owner if isinstance(owner, str) else "",
-        length if isinstance(length, int) and length > 0 else None,
-    )
