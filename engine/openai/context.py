@@ -124,7 +124,8 @@ class OpenAIContext:
         # Not every server takes parts where there is only text.
         plain = content[0]["text"] if len(content) == 1 and "text" in content[0] else content
         message = {"role": turn.role, "content": plain}
-        encoded = await asyncio.to_thread(lambda: json.dumps(message, ensure_ascii=False).encode())
+        # In ASCII, so that half a surrogate pair, which a model may say, does no harm.
+        encoded = await asyncio.to_thread(lambda: json.dumps(message).encode())
         self._turns.append(_Held(encoded, words + TURN_TOKENS, tiles))
         return TurnSize(words + pictures + TURN_TOKENS, words)
 

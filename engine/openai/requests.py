@@ -57,7 +57,7 @@ class ChatRequests:
     def body(self, messages: Sequence[bytes], sampling: Sampling) -> bytes:
         """A request for the reply to `messages`, each as its JSON."""
         # The pictures in them are megabytes: they are put in as they are.
-        rest = json.dumps(self._fields(sampling), ensure_ascii=False).encode()
+        rest = json.dumps(self._fields(sampling)).encode()
         return b'{"messages":[' + b",".join(messages) + b"]," + rest[1:]
 
     def give_way(self, refusal: FrameRefused, sampling: Sampling) -> bool:

@@ -194,7 +194,7 @@ class ChatClient:
                 except EngineFailure as error:
                     raise self._failure(error.message) from error
                 if chunk is not None:
-                    chosen = True
+                    chosen = chosen or chunk.usage is None or chunk.finish_reason is not None
                     ended = ended or chunk.finish_reason is not None
                     yield chunk
         if not ended:

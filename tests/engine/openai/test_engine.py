@@ -153,6 +153,16 @@ async def test_options_are_in_every_request() -> None:
     assert (body["top_k"], body["seed"], body["model"]) == (5, 3, "m")
 
 
+async def test_half_a_surrogate_pair_does_no_harm() -> None:
+    with chat_server([events(piece("a \ud83d", finish="stop"), "[DONE]")]) as server:
+        async with engine_of(server) as engine, await engine.open(config(question="Türe? 猫")) as session:
+            await session.caption(frame())
+            await session.caption(frame())
+    sent = server.chats[1].json["messages"]
+    assert sent[1]["content"][1]["text"] == "Türe? 猫"
+    assert sent[2]["content"] == "a \ud83d"
+
+
 async def test_a_large_picture_is_scaled_down_and_its_size_is_known() -> None:
     with chat_server() as server:
         async with engine_of(server) as engine, await engine.open(config()) as session:

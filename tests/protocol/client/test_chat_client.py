@@ -249,6 +249,7 @@ async def test_a_request_that_is_refused_is_not_sent_again(code: int) -> None:
         (events("{]"), "what is not JSON: '{]'"),
         (events([1, 2]), "where a JSON object was expected"),
         (events({"hello": 1}, "[DONE]"), "broke off before its end"),
+        (events({"usage": {"prompt_tokens": 3}}, "[DONE]"), "broke off before its end"),
         (events("[DONE]"), "broke off before its end"),
         (events(), "broke off before its end"),
         (
