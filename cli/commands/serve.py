@@ -92,7 +92,8 @@ def serve_command(
     eviction_policy: EvictionPolicy = None,
     reprefill_threshold: ReprefillThreshold = None,
 ) -> int:
-    """Serve captions to other programs: sessions over WebSocket and REST, as NVIDIA's Cosmos NIM has them.
+    """Serve captions to other programs: sessions over WebSocket and REST, as NVIDIA's Cosmos NIM has them,
+    and chat completions, as OpenAI's API has them.
 
     The address is written to standard error; /v1/health/ready answers 200 once the engine is loaded.
     Ctrl-C or SIGTERM lets frames in flight finish. Exit codes: 0 stopped, 1 failed, 2 usage, 130 told twice.

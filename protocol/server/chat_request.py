@@ -128,7 +128,7 @@ class ChatRequest(Message):
         None,
         ge=1,
         le=MAX_COUNT,
-        description=f"Most tokens of the answer. Default: {DEFAULT_CHAT_MAX_TOKENS}. Together with the prompt "
+        description=f"Most tokens of the answer. Default: {DEFAULT_CHAT_MAX_TOKENS}. With the prompt "
         "they must fit the model's context.",
     )
     temperature: float | None = Field(None, ge=0, le=2, description="0 is greedy. Default: 1.")
