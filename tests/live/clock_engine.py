@@ -9,14 +9,16 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cli import main
 from cli.engines import EngineChoice
+from protocol.frame import Frame
 from protocol.messages import SERVER_RETENTION, Closed, Created, FrameReply
 from protocol.session import Engine, ServedModel, Session
 from tests.live.picture import shown_at
 
 if TYPE_CHECKING:
-    from protocol.frame import Frame
     from protocol.messages import SessionConfig
 
 
@@ -49,6 +51,9 @@ class ClockEngine(Engine):
         self._sessions = 0
 
     async def load(self) -> ServedModel:
+        """Loads what decodes pictures, as a real engine would have."""
+        blank = Frame(pixels=np.zeros((64, 64, 3), np.uint8))
+        await asyncio.to_thread(lambda: Frame(encoded=blank.encoded()).pixels)
         return ServedModel("clock-1")
 
     async def open(self, config: SessionConfig) -> ClockSession:
