@@ -86,11 +86,13 @@ class EngineChoice:
 
     def _openai(self, server: OpenAIServer, warn: Callable[[str], None]) -> Engine:
         from engine.openai.engine import OpenAIEngine
+        from protocol.client.backoff import PATIENT_TRIES, Backoff
         from protocol.client.chat_client import ChatClient
         from protocol.client.connection import Connection
 
         hint = f"give a key with {server.key_option} or OPENAI_API_KEY"
-        client = ChatClient(Connection(server.connection), key_hint=hint)
+        backoff = Backoff(tries=PATIENT_TRIES) if server.options.goes_on else Backoff()
+        client = ChatClient(Connection(server.connection), backoff=backoff, key_hint=hint, warn=warn)
         return OpenAIEngine(client, self.model, server.options, warn=warn)
 
     def _vllm(self, report: Callable[[str], None]) -> Engine:

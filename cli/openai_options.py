@@ -158,6 +158,7 @@ class OpenAIGiven:
             extra_body=_extra_body(self.extra_body),
             prefix_friendly=self.prefix_friendly,
             seed=self.seed,
+            goes_on=remote.reconnect,
             check_regex=self.check_regex,
         )
         return OpenAIServer(connection, options, self.key_option)

@@ -103,7 +103,8 @@ Reconnect = Annotated[
     bool,
     typer.Option(
         "--reconnect",
-        help="Go on in a new session, without history, when one is lost.",
+        help="Go on in a new session, without history, when one is lost. "
+        "An OpenAI-compatible server: go on with the next frame when one fails.",
         rich_help_panel=REMOTE_PANEL,
     ),
 ]
@@ -210,7 +211,6 @@ class RemoteOptions:
             "--backend": self.backend,
             "--transport": self.transport,
             "--frame-format": self.frame_format,
-            "--reconnect": self.reconnect or None,
         }
 
     def given(self) -> list[str]:

@@ -68,12 +68,14 @@ class OpenAIContext:
         sizes: PromptSizes,
         *,
         detail: str | None = None,
+        goes_on: bool = False,
         warn: Callable[[str, str], None] = lambda _key, _message: None,
     ) -> None:
         """Starts empty.
 
         Args:
             detail: see `OpenAIOptions.image_detail`.
+            goes_on: see `OpenAIOptions.goes_on`.
             warn: hears what a person should know; takes a key first, so that each is said once.
         """
         self.shown_size: tuple[int, int] | None = None
@@ -81,6 +83,7 @@ class OpenAIContext:
         self._requests = requests
         self._sizes = sizes
         self._detail = detail
+        self._goes_on = goes_on
         self._warn = warn
         self._turns: list[_Held] = []
         self._prepared: dict[str, Picture] = {}
@@ -135,6 +138,7 @@ class OpenAIContext:
         Raises:
             InvalidRequest: the server refuses the request, and may take another; FrameTooLarge is the same.
             Unavailable: it has no room now, and may have later.
+            FrameRefused: anything else, where it is to go on, until `MOST_REFUSED` in a row.
             EngineFailure: anything else.
         """
         self._cancelled = False
@@ -204,6 +208,11 @@ class OpenAIContext:
                 if self._requests.give_way(error, sampling) or self._requests.revision != revision:
                     continue
                 raise self._refusal(error) from error
+            except EngineFailure as error:
+                self._refused += 1
+                if not self._goes_on or self._refused >= MOST_REFUSED:
+                    raise
+                raise FrameRefused(error.message, code=error.code, hint=error.hint) from error
             self._refused = 0
             return
 

@@ -138,6 +138,7 @@ class OpenAIEngine(Engine):
             found.requests,
             found.sizes,
             detail=self._options.image_detail,
+            goes_on=self._options.goes_on,
             warn=self._warn_once,
         )
 

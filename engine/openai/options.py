@@ -15,6 +15,7 @@ class OpenAIOptions:
         extra_body: fields that are added to every request, in place of ours where they have the same names.
         prefix_friendly: let many frames go at a time, so that the server's prefix cache serves in between.
         seed: makes sampling repeatable, where the server can.
+        goes_on: leave a frame out whose reply failed, and go on with the next, history and all.
         check_regex: match replies against `guided_regex`. A regular expression of a stranger's can take for
             ever, so a server leaves it.
     """
@@ -23,4 +24,5 @@ class OpenAIOptions:
     extra_body: dict[str, Any] = field(default_factory=dict)
     prefix_friendly: bool = False
     seed: int | None = None
+    goes_on: bool = False
     check_regex: bool = True

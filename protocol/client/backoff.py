@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+PATIENT_TRIES = 42
+"""With the usual pauses these take three to five minutes: a model takes its time to load."""
+
+
 @dataclass(frozen=True, slots=True)
 class Backoff:
     """Doubling pauses with jitter, and an end.

@@ -23,7 +23,7 @@ from protocol.errors import EngineError, EngineFailure, FrameRefused, StreamErro
 from protocol.redaction import mask_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from protocol.chat_server import Chunk, ListedModel
     from protocol.client.connection import Connection
@@ -37,6 +37,8 @@ MAX_REPLY_BYTES = 8 * 1024 * 1024
 
 _REFUSING = (400, 413, 415, 422)
 _LATER = (429, 503)
+_LONG_S = 5.0
+"""A person wonders what is going on after so much waiting."""
 _LAST_WORDS_S = 0.25
 """So long the end of a response is waited for after the last event, so that its connection is used again."""
 
@@ -57,14 +59,25 @@ class ChatClient:
     """
 
     def __init__(
-        self, connection: Connection, *, backoff: Backoff | None = None, key_hint: str = KEY_HINT
+        self,
+        connection: Connection,
+        *,
+        backoff: Backoff | None = None,
+        key_hint: str = KEY_HINT,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Contacts nothing yet; `key_hint` says how a key is given."""
+        """Contacts nothing yet.
+
+        Args:
+            key_hint: says how a key is given.
+            warn: hears what is waited for, if it takes long.
+        """
         self._connection = connection
         self._settings = connection.settings
         self._address = connection.address
         self._backoff = backoff or Backoff()
         self._key_hint = key_hint
+        self._warn = warn
         self._roots = ("",) if re.search(r"/v\d[^/]*$", self._address.url) else ("/v1", "")
         self._root = self._roots[0]
 
@@ -97,6 +110,7 @@ class ChatClient:
         """
         deadline = asyncio.get_running_loop().time() + self._settings.frame_timeout_s
         pauses = self._backoff.pauses()
+        waited_s = 0.0
         while True:
             async with AsyncExitStack() as held:
                 begun = await self._begin(held, body, deadline)
@@ -105,7 +119,11 @@ class ChatClient:
                         async for chunk in chunks:
                             yield chunk
                     return
-            await self._pause(begun, next(pauses, None), deadline)
+            pause_s = self._pause_s(begun, next(pauses, None), deadline)
+            if waited_s < _LONG_S <= waited_s + pause_s:
+                self._warn(f"{begun.error.message}; it is waited for")
+            waited_s += pause_s
+            await asyncio.sleep(pause_s)
 
     async def close(self) -> None:
         """See `ChatServer.close`."""
@@ -155,8 +173,8 @@ class ChatClient:
             raise EngineFailure(error.message, hint=error.hint)
         raise self._failure(f"did not answer ({status}): {said}")
 
-    async def _pause(self, later: _TryLater, pause_s: float | None, deadline: float) -> None:
-        """Waits before the next try; `pause_s` is None when there is none.
+    def _pause_s(self, later: _TryLater, pause_s: float | None, deadline: float) -> float:
+        """How long to wait before the next try; `pause_s` is None when there is none.
 
         Raises:
             StreamError: it is of no use to wait any longer.
@@ -171,7 +189,7 @@ class ChatClient:
         pause_s = max(pause_s, after_s)
         if asyncio.get_running_loop().time() + pause_s >= deadline:
             raise error
-        await asyncio.sleep(pause_s)
+        return pause_s
 
     # Reading.
 

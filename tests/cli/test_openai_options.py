@@ -57,14 +57,19 @@ def test_more_of_the_url_than_is_wanted(url: str) -> None:
 
 def test_everything_reaches_its_place(tmp_path: Path) -> None:
     remote = RemoteOptions(
-        frame_encoding="png", api_key="k", insecure=True, frame_timeout_s=3, connect_timeout_s=2
+        reconnect=True,
+        frame_encoding="png",
+        api_key="k",
+        insecure=True,
+        frame_timeout_s=3,
+        connect_timeout_s=2,
     )
     found = server(remote=remote, image_detail="low", extra_body='{"top_k": 3}', prefix_friendly=True, seed=4)
     connection = found.connection
     assert (connection.frame_encoding, connection.api_key, connection.insecure) == ("png", "k", True)
     assert (connection.frame_timeout_s, connection.control_timeout_s) == (3, 2)
     assert found.options == OpenAIOptions(
-        image_detail="low", extra_body={"top_k": 3}, prefix_friendly=True, seed=4
+        image_detail="low", extra_body={"top_k": 3}, prefix_friendly=True, seed=4, goes_on=True
     )
 
 
@@ -81,7 +86,6 @@ def test_everything_reaches_its_place(tmp_path: Path) -> None:
         ("auto", {}, {"backend": "nim"}, "--backend does not go with"),
         ("auto", {}, {"transport": "rest"}, "--transport does not go with"),
         ("auto", {}, {"frame_format": "base64"}, "--frame-format does not go with"),
-        ("openai", {}, {"reconnect": True}, "--reconnect does not go with"),
         ("auto", {}, {"frame_encoding": "gif"}, "--frame-encoding gif: choose from"),
         ("auto", {"base_url": "host:8000"}, {}, "--base-url host:8000: a URL begins with http://"),
         ("auto", {"base_url": f"{URL}?a=b"}, {}, "the base URL has no"),

@@ -80,6 +80,14 @@ def test_a_refused_frame_is_left_out_and_the_run_goes_on() -> None:
     assert "cannot identify image file" in errors
 
 
+def test_a_failed_frame_is_left_out_where_the_run_is_to_go_on() -> None:
+    with chat_server([say("one"), bad.cut("A door"), say("three")]) as server:
+        code, lines, errors = caption(server, "--reconnect")
+    assert code == 3
+    assert [line.get("text") for line in lines] == ["one", None, "three"]
+    assert "the answer broke off before its end" in errors
+
+
 def test_a_server_that_is_busy_for_a_while_is_waited_for() -> None:
     busy = [refuse(429, "slow down", Retry_After="0"), refuse(503, "no room"), bad.cut(head=False)]
     with chat_server([say("one"), *busy, say("two"), say("three")]) as server:

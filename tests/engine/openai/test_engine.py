@@ -21,6 +21,7 @@ from protocol.context import Image, Text, Turn
 from protocol.errors import (
     Conflict,
     EngineFailure,
+    FrameRefused,
     FrameTooLarge,
     InvalidRequest,
     NotFound,
@@ -287,6 +288,22 @@ async def test_any_other_failure_ends_the_session(answer: bad.Answer) -> None:
             async with await engine.open(config()) as other:  # the server may be well again
                 with pytest.raises(EngineFailure):
                     await other.caption(frame())
+
+
+async def test_it_goes_on_after_a_failure_where_that_is_asked_for() -> None:
+    failures = [refuse(500, "bad day"), bad.cut("A")]
+    with chat_server([say(), *failures, say(), *failures, events("nonsense")]) as server:
+        async with engine_of(server, goes_on=True) as engine, await engine.open(config()) as session:
+            assert (await session.caption(frame(0))).text == "reply 0 to 1 pictures"
+            for _ in range(2):
+                with pytest.raises(FrameRefused):
+                    await session.caption(frame(1))
+            assert (await session.caption(frame(3))).text == "reply 3 to 2 pictures"  # its history is whole
+            for _ in range(2):
+                with pytest.raises(FrameRefused):
+                    await session.caption(frame(1))
+            with pytest.raises(EngineFailure, match="not JSON"):
+                await session.caption(frame(4))
 
 
 async def test_a_damaged_picture_is_the_frames_affair() -> None:

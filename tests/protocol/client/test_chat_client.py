@@ -223,6 +223,17 @@ async def test_there_is_an_end_to_trying(code: int, said: str) -> None:
         assert len(server.chats) == 1
 
 
+async def test_a_long_wait_is_told_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("protocol.client.chat_client._LONG_S", 0.002)
+    told: list[str] = []
+    with chat_server([refuse(503, "loading")] * 3 + [say("yes")]) as server:
+        settings = ClientSettings.choose(ServerAddress.parse(server.url))
+        client = ChatClient(Connection(settings), backoff=Backoff(first_s=0.003, tries=4), warn=told.append)
+        assert [chunk async for chunk in client.reply(BODY)]
+        await client.close()
+    assert told == [f"{server.url}: has no room now (503): loading; it is waited for"]
+
+
 @pytest.mark.parametrize("code", [400, 413, 415, 422])
 async def test_a_request_that_is_refused_is_not_sent_again(code: int) -> None:
     with chat_server([refuse(code, "the picture is too large")]) as server:
