@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 PATIENT_TRIES = 42
-"""With the usual pauses these take three to five minutes: a model takes its time to load."""
+"""With the usual pauses these take some four minutes: a model takes its time to load."""
 
 
 @dataclass(frozen=True, slots=True)
