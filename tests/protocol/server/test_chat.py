@@ -662,3 +662,40 @@ async def test_a_client_that_takes_nothing_is_let_go(monkeypatch):
                 await asyncio.sleep(0.01)
         whole = await said(server, asking(words()))
         assert len(whole["choices"][0]["message"]["content"]) == 8 * 5 * 2**18
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_an_engine_that_gives_up_by_itself_is_500(stream):
+    class Fickle(FakeEngine):
+        async def complete(self, turns, sampling):
+            if len(turns) == 1:
+                raise asyncio.CancelledError
+            return
+            yield
+
+    async with running(Fickle()) as server:
+        assert "cancelled" in error(await server.client.post(PATH, json=asking(stream=stream)), 500)
+        silent = asking(stream=stream)
+        silent["messages"] *= 2
+        assert "no answer" in error(await server.client.post(PATH, json=silent), 500)
+        assert server.chat.running == 0
+
+
+async def test_fetched_pictures_are_together_within_a_limit_of_bytes(monkeypatch):
+    monkeypatch.setattr("protocol.server.chat_pictures.MAX_CHAT_BODY_BYTES", 2 * len(FRAME))
+    async with running(FakeEngine()) as server:
+        await said(server, asking(image(), image()))
+        assert "together" in error(
+            await server.client.post(PATH, json=asking(image(), image(), image())), 413
+        )
+
+
+async def test_an_engine_that_is_lost_takes_the_other_answers_with_it():
+    engine = FakeEngine(gated=True, failures={4: EngineError("the engine's process died")})
+    async with running(engine) as server:
+        both = [asyncio.create_task(server.client.post(PATH, json=asking(words()))) for _ in range(2)]
+        while len(engine.conversations) < 2:
+            await asyncio.sleep(0.01)
+        engine.gate.set()
+        assert [("died" in error(await each, 500)) for each in both] == [True, True]
+        assert "died" in (server.chat.lost or "")
