@@ -77,7 +77,7 @@ def create_app(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,
             allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type"],
+            allow_headers=["*"],  # OpenAI's own client in a page sends a dozen about itself
         )
     app.add_middleware(PlainPaths)
     app.add_middleware(AccessLog, metrics=metrics)

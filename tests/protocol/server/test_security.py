@@ -106,11 +106,12 @@ async def test_an_origin_that_is_allowed_gets_cors(keyed):
     asked = {
         **origin,
         "Access-Control-Request-Method": "POST",
-        "Access-Control-Request-Headers": "authorization",
+        "Access-Control-Request-Headers": "authorization,content-type,x-stainless-lang",
     }
     preflight = await keyed.client.options("/v1/streaming/sessions", headers=asked)
     assert preflight.status_code == 200
     assert preflight.headers["access-control-allow-origin"] == "https://app.example"
+    assert "x-stainless-lang" in preflight.headers["access-control-allow-headers"]
     refused = await keyed.client.get("/v1/models", headers=origin)
     assert refused.headers["access-control-allow-origin"] == "https://app.example"
     error(refused, 401)
