@@ -25,7 +25,7 @@ _LONGEST_PAUSE_S = 5.0
 
 
 class ReconnectingSession(SuccessiveSession):
-    """See `SuccessiveSession`. A frame that a session was lost with is not sent again; the next begins anew."""
+    """See `SuccessiveSession`. A frame that a session was lost with is not sent again."""
 
     def __init__(
         self, first: Session, reopen: Callable[[], Awaitable[Session]], warn: Callable[[str], None]
