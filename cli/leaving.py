@@ -43,3 +43,4 @@ def _end_children() -> None:
     for process in left:
         with contextlib.suppress(NoSuchProcess):
             process.kill()
+    wait_procs(left, timeout=PATIENCE_S)
