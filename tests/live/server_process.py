@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 import psutil
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,12 @@ def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
     with socket.socket(type=kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def require_program(name: str) -> None:
+    """Skips the test that asks where there is no such program."""
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
 
 
 class ServerProcess:
@@ -43,6 +50,7 @@ class ServerProcess:
 
     def start(self) -> None:
         """Starts it, as it was, and waits until it listens; one that ran is killed."""
+        require_program(self._command[0])
         self.kill()
         # Whatever becomes of this process, that one ends too.
         life = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []

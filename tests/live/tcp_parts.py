@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from tests.live.ffmpeg_server import MPEGTS, QUIET, h264, live_input
-from tests.live.server_process import LIFE_S
+from tests.live.server_process import LIFE_S, require_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +67,7 @@ class PartsServer:
         self.connections = 0
 
     def __enter__(self) -> Self:
+        require_program("ffmpeg")
         self._thread.start()
         return self
 
