@@ -58,6 +58,7 @@ class PartsServer:
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
+        require_program("ffmpeg")
         self._parts = parts
         self._closed = False
         self._process: subprocess.Popen[bytes] | None = None
@@ -67,7 +68,6 @@ class PartsServer:
         self.connections = 0
 
     def __enter__(self) -> Self:
-        require_program("ffmpeg")
         self._thread.start()
         return self
 
