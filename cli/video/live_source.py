@@ -100,7 +100,8 @@ class LiveSource:
             if left is not None:
                 left -= 1
                 if not left:
-                    yield self._reader.ended(item.arrival.time_s)
+                    # It is on screen until the next one would be due.
+                    yield self._reader.ended(item.arrival.time_s + float(1 / self._plan.fps))
                     return
 
     async def _next(self) -> Event | Given | None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import jsonschema
 import pytest
 
 from cli.output.record import json_schema
+from cli.video.timecode import parse_timecode
 from tests.cli.commands.stream import environment, start, stream
 from tests.live.ffmpeg_server import mjpeg_server, tcp_server
 from tests.live.rtsp_server import rtsp_server
@@ -101,6 +103,10 @@ def test_what_records_say_of_a_camera_and_what_they_hide(tmp_path: Path) -> None
         assert line["dropped_since_last"] >= 3
     ticks = (captions[-1]["pts_s"] - captions[0]["pts_s"]) * 10 + 1
     assert 4 + sum(line["dropped_since_last"] for line in captions) == pytest.approx(ticks, abs=2)
+    start, end = (tmp_path / "out.srt").read_text().splitlines()[-3].split(" --> ")
+    assert parse_timecode(end.replace(",", ".")) - parse_timecode(start.replace(",", ".")) >= Fraction(
+        "0.099"
+    )
     everything = [errors, json.dumps(captions), *(path.read_text() for path in tmp_path.iterdir())]
     assert len(everything) == 4
     assert not any(secret in text for text in everything for secret in ("anna", "s3cret"))
