@@ -168,7 +168,10 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--nim-url", NOWHERE, "--dtype", "float16"], "--dtype is for vLLM in this process"),
         (["--nim-url", "localhost:8000"], "write http://localhost:8000"),
         (["--nim-url", ""], "a URL begins with http"),
-        (["--nim-url", NOWHERE, "--loop"], "--loop has no end of its own; add --max-frames, --duration or --end"),
+        (
+            ["--nim-url", NOWHERE, "--loop"],
+            "--loop has no end of its own; add --max-frames, --duration or --end",
+        ),
         (["--transport", "rest"], "--transport is for a server elsewhere; name it with --nim-url or NIM_URL"),
         (["--reconnect", "--engine", "lite"], "--reconnect and --engine lite exclude each other"),
         (["--nim-url", NOWHERE, "--frame-timeout", "0"], "--frame-timeout"),
