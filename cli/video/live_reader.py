@@ -41,6 +41,7 @@ _LATE_END_S = 0.5  # the frame that shows that the time is over may be so late
 _OVERTIME_S = 2.0  # FFmpeg keeps its limits a little late
 _MOST_IN_FLIGHT = 64  # packets whose pictures have not come out of the decoder
 _BROKEN_READS_IN_A_ROW = 50
+_SHOWN_AGAIN_S = 30.0  # so much of the past is in the playlist of a live stream
 
 
 class LiveReader:
@@ -69,7 +70,10 @@ class LiveReader:
         self._sampler = ArrivalSampler(plan)
         self._zero_s: float | None = None  # when the first frame arrived, by the monotonic clock
         self._last_s = 0.0  # when the last one did, on the time line
+        self._stamp_s: float | None = None  # of a paced source, the timestamp of the last frame
         self._away: str | None = None  # why the source is
+        self._grew = False  # it had no end when it was opened last
+        self._end_reached = False  # that of the plan
         self._decoded = 0
         self._damaged = 0
 
@@ -99,6 +103,7 @@ class LiveReader:
         self._replaced = True
         other = LiveReader(self._given, self._plan, self._policy, self._open_s, self._mailbox)
         other._sampler, other._zero_s, other._last_s = self._sampler, self._zero_s, self._last_s
+        other._stamp_s, other._grew = self._stamp_s, self._grew
         other._away, other._decoded, other._damaged = self._away, self._decoded, self._damaged
         other._lost(f"no picture for {self._policy.stall_s:g} s")
         return other
@@ -121,9 +126,9 @@ class LiveReader:
         while not self.stop.is_set():
             before = self._decoded
             try:
-                if self._read() or not self._given.endless:
+                if self._read():
                     if not self.stop.is_set():
-                        self._mailbox.put(self.ended(None if math.isinf(self._end_s) else self._end_s))
+                        self._mailbox.put(self.ended(self._end_s if self._end_reached else None))
                     return
                 reason = "the stream ended"
             except InputError as error:
@@ -155,7 +160,7 @@ class LiveReader:
             self._mailbox.put(Away(self._last_s, reason))
 
     def _read(self) -> bool:
-        """Reads until the source ends; whether that is where the plan ends.
+        """Reads until the source ends; whether that is the end of all, and not the loss of it.
 
         Raises:
             InputError: it cannot be opened, breaks off or is silent.
@@ -165,7 +170,16 @@ class LiveReader:
         container = self._given.open(open_s, self._policy.stall_s)
         with container:
             stream = video_stream(container, self._given.name)
-            return self._decode(container, stream)
+            grows = self._given.endless or self._has_no_end(container)
+            if self._grew and not grows:
+                return True  # live HLS that has ended
+            self._grew = grows
+            return self._decode(container, stream) or not grows
+
+    def _has_no_end(self, container: InputContainer) -> bool:
+        """Whether it is live HLS that is looked for when it breaks off, which looks like its end."""
+        network = self._given.network
+        return network and container.duration is None and self._policy.retry_s(network=network) > 0
 
     def _decode(self, container: InputContainer, stream: VideoStream) -> bool:
         decoder = live_decoder_for(stream)
@@ -176,6 +190,8 @@ class LiveReader:
         failed = 0
         heard_s = time.monotonic()
         backlog = Backlog()
+        shown_s = self._stamp_s
+        again_s = _SHOWN_AGAIN_S if self._grew else math.inf
         old: VideoFrame | None = None  # the newest of the backlog
         for packet in backlog.through(self._packets(container, stream)):
             now_s = time.monotonic()
@@ -196,7 +212,11 @@ class LiveReader:
                 heard_s = now_s
                 arrived_s = came.pop(picture.pts, now_s)
                 if pace is not None:
-                    arrived_s = pace.wait(_stamp_s(picture, stream))
+                    stamp_s = _stamp_s(picture, stream)
+                    if shown_s is not None and stamp_s is not None and 0 <= shown_s - stamp_s < again_s:
+                        continue  # opened again, it gives what was shown before
+                    shown_s, self._stamp_s = None, stamp_s
+                    arrived_s = pace.wait(stamp_s)
                 elif now_s < backlog.over_s:
                     old = picture
                     continue
@@ -255,6 +275,7 @@ class LiveReader:
             self._zero_s = arrived_s
         time_s = arrived_s - self._zero_s
         if time_s >= self._end_s:
+            self._end_reached = True
             return False
         if self._away is not None:
             self._mailbox.put(Gap(self._last_s, time_s, self._away))

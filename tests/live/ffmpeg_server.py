@@ -87,12 +87,13 @@ class HlsServer:
         url: of its playlist.
     """
 
-    def __init__(self, folder: Path, *, fps: int = 30) -> None:
+    def __init__(self, folder: Path, *, fps: int = 30, life_s: float = LIFE_S) -> None:
+        """It ends, and says so, after `life_s`."""
         port = free_port()
         self.url = f"http://127.0.0.1:{port}/live.m3u8"
         self._playlist = folder / "live.m3u8"
         segments = ("-f", "hls", "-hls_time", "0.5", "-hls_list_size", "6", "-hls_flags", "delete_segments")
-        command = (*QUIET, *live_input(WIDTH, HEIGHT, fps, LIFE_S), *h264(fps), *segments)
+        command = (*QUIET, *live_input(WIDTH, HEIGHT, fps, life_s), *h264(fps), *segments)
         self.writer = ServerProcess((*command, str(self._playlist)), self.url, None)
         self.web = ServerProcess(web_command(folder, port), self.url, port)
 

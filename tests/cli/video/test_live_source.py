@@ -113,6 +113,34 @@ async def test_hls_comes_in_bursts_and_is_given_at_its_own_pace(tmp_path: Path) 
     assert max(came) < 1
 
 
+async def test_hls_that_breaks_off_is_found_again_and_nothing_shown_twice(tmp_path: Path) -> None:
+    with HlsServer(tmp_path) as server:
+        while server.segments() < 2:
+            await asyncio.sleep(0.05)
+        async with live(server.url) as (_, events):
+            before = await frames(events, 3)
+            server.web.kill()
+            await until(events, Away)
+            server.web.start()
+            await until(events, Gap)
+            after = await frames(events, 3)
+    made = [shown_at(frame.pixels) for frame in before + after]
+    assert made == sorted(set(made))
+
+
+async def test_the_end_of_hls(tmp_path: Path) -> None:
+    with HlsServer(tmp_path, life_s=2) as server:
+        while not server.segments():
+            await asyncio.sleep(0.05)
+        async with live(server.url, SamplingPlan.of(fps=10, end="100")) as (_, events):
+            found = [event async for event in events]
+    assert isinstance(found[-1], Ended)
+    assert found[-1].end_s < 50
+    made = [shown_at(event.pixels) for event in found if isinstance(event, Frame)]
+    assert made == sorted(set(made))
+    assert len(made) > 5
+
+
 async def test_a_user_and_a_password() -> None:
     with rtsp_server(user="anna", password="s3cret") as server:
         async with live(server.url) as (source, events):
