@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 
 import av
 
-from cli.video.arrival_clock import ArrivalClock
 from cli.video.arrival_sampler import ArrivalSampler
-from cli.video.backlog import Backlog
 from cli.video.container import video_stream
-from cli.video.decoder import live_decoder_for
-from cli.video.info import describe
+from cli.video.live_pictures import LivePictures
 from cli.video.mailbox import Arrival
 from cli.video.pace import Pace
 from protocol.errors import InputError
@@ -39,7 +36,6 @@ _LONGEST_PAUSE_S = 0.5
 """Between two attempts to reach a source that is gone: it is to be back within two seconds of its return."""
 _LATE_END_S = 0.5  # the frame that shows that the time is over may be so late
 _OVERTIME_S = 2.0  # FFmpeg keeps its limits a little late
-_MOST_IN_FLIGHT = 64  # packets whose pictures have not come out of the decoder
 _BROKEN_READS_IN_A_ROW = 50
 _SHOWN_AGAIN_S = 30.0  # so much of the past is in the playlist of a live stream
 
@@ -182,54 +178,29 @@ class LiveReader:
         return network and container.duration is None and self._policy.retry_s(network=network) > 0
 
     def _decode(self, container: InputContainer, stream: VideoStream) -> bool:
-        decoder = live_decoder_for(stream)
-        renderer: PictureRenderer | None = None
-        pace = Pace(self.stop) if self._given.paced else None
-        clock = ArrivalClock()
-        came: dict[int | None, float] = {}  # when each packet did, by its PTS
+        """Hands over what comes until the source ends; whether the plan has ended with it."""
+        pictures = LivePictures(
+            container,
+            stream,
+            pace=Pace(self.stop) if self._given.paced else None,
+            shown_s=self._stamp_s,
+            again_s=_SHOWN_AGAIN_S if self._grew else math.inf,
+        )
         failed = 0
-        heard_s = time.monotonic()
-        backlog = Backlog()
-        shown_s = self._stamp_s
-        again_s = _SHOWN_AGAIN_S if self._grew else math.inf
-        old: VideoFrame | None = None  # the newest of the backlog
-        for packet in backlog.through(self._packets(container, stream)):
-            now_s = time.monotonic()
-            if len(came) >= _MOST_IN_FLIGHT:
-                came.clear()
-            came[packet.pts] = clock.arrived_s(now_s, _packet_s(packet), waited=backlog.waited)
-            try:
-                pictures = decoder.decode(packet)
-            except av.FFmpegError:
-                failed += renderer is not None  # before the first keyframe nothing can be decoded
-                pictures = []
-            for picture in pictures:
-                if renderer is None:
-                    renderer = _renderer(container, stream, picture)
-                if failed:
-                    self._damage(failed)
-                    failed = 0
-                heard_s = now_s
-                arrived_s = came.pop(picture.pts, now_s)
-                if pace is not None:
-                    stamp_s = _stamp_s(picture, stream)
-                    if shown_s is not None and stamp_s is not None and 0 <= shown_s - stamp_s < again_s:
-                        continue  # opened again, it gives what was shown before
-                    shown_s, self._stamp_s = None, stamp_s
-                    arrived_s = pace.wait(stamp_s)
-                elif now_s < backlog.over_s:
-                    old = picture
-                    continue
-                old = None
-                if not self._arrived(picture, arrived_s, renderer):
+        for picture, arrived_s in pictures.of(self._packets(container, stream)):
+            if picture is None:  # time goes by
+                stall_s = self._policy.stall_s
+                if stall_s and time.monotonic() - arrived_s > stall_s:
+                    raise InputError(f"{self._given.name}: no picture for {stall_s:g} s")
+            else:
+                if pictures.failed > failed:
+                    self._damage(pictures.failed - failed)
+                    failed = pictures.failed
+                self._stamp_s = pictures.stamp_s
+                if not self._arrived(picture, arrived_s, pictures.renderer):
                     return True
             if self.stop.is_set():
                 return True
-            stall_s = self._policy.stall_s
-            if stall_s and now_s - heard_s > stall_s:
-                raise InputError(f"{self._given.name}: no picture for {stall_s:g} s")
-        if old is not None and renderer is not None:  # all of it came at once: better that than nothing
-            return not self._arrived(old, time.monotonic(), renderer)
         return False
 
     def _packets(self, container: InputContainer, stream: VideoStream) -> Iterator[Packet[VideoStream]]:
@@ -293,20 +264,3 @@ class LiveReader:
 
     def _now_s(self) -> float:
         return 0.0 if self._zero_s is None else time.monotonic() - self._zero_s
-
-
-def _renderer(container: InputContainer, stream: VideoStream, picture: VideoFrame) -> PictureRenderer:
-    from cli.video.picture import PictureRenderer
-
-    info = describe(container, stream, picture)
-    return PictureRenderer(info.sample_aspect, info.orientation)
-
-
-def _packet_s(packet: Packet[VideoStream]) -> float | None:
-    stamp = packet.dts if packet.dts is not None else packet.pts
-    return None if stamp is None else float(stamp * packet.time_base)
-
-
-def _stamp_s(picture: VideoFrame, stream: VideoStream) -> float | None:
-    base = picture.time_base or stream.time_base
-    return None if picture.pts is None or base is None else float(picture.pts * base)

@@ -10,6 +10,7 @@ import av
 import pytest
 
 from cli.video import live_reader
+from cli.video.live_input import LiveOptions, live_input
 from cli.video.live_policy import LivePolicy
 from cli.video.live_source import open_live
 from cli.video.sampling import SamplingPlan
@@ -79,3 +80,13 @@ async def test_one_that_is_not_looked_for_is_lost(holding: Holding) -> None:
             pass
     holding.release.set()
     await source.close()
+
+
+async def test_a_film_of_long_pictures_played_live_is_not_silent(tmp_path: Path) -> None:
+    clip = str(make_clip(tmp_path / "a.mp4", [0, 600, 1200]))
+    given = live_input(clip, LiveOptions(), realtime=True)
+    assert given is not None
+    source = await open_live(given, SamplingPlan("every"), LivePolicy("all", stall_s=0.3))
+    found = [event.pts_s async for event in source.events() if isinstance(event, Frame)]
+    await source.close()
+    assert found == pytest.approx([0.0, 0.6, 1.2], abs=0.05)
