@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 import subprocess
 import threading
 from dataclasses import dataclass, field
@@ -66,6 +67,21 @@ def lite_server(*options: str, port: str = "0") -> Iterator[LiteServer]:
         for stream in (process.stdout, process.stderr):
             if stream:
                 stream.close()
+
+
+@contextlib.contextmanager
+def serving(*options: str, **variables: str) -> Iterator[str]:
+    """The base URL of a server that is ready, told to stop in the end."""
+    with start("serve", "--port", "0", "--quiet", *options, env=environment(**variables)) as process:
+        try:
+            assert process.stderr is not None
+            ready = next(line for line in process.stderr if line.startswith("ready at "))
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            yield ready.split()[2]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=60)
+    assert process.returncode == 0
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import signal
-import threading
 from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.commands.stream import environment, start, stream
+from tests.cli.commands.served import serving
+from tests.cli.commands.stream import stream
 from tests.cli.commands.test_serve_vllm import CLIP, ENGINE, SESSION, VARIABLES, texts
 
 pytestmark = [
@@ -21,16 +20,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with start("serve", "--port", "0", "--quiet", *ENGINE, env=environment(**VARIABLES)) as server:
-        try:
-            assert server.stderr is not None
-            ready = next(line for line in server.stderr if line.startswith("ready at "))
-            threading.Thread(target=server.stderr.read, daemon=True).start()
-            yield ready.split()[2]
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait(timeout=60)
-    assert server.returncode == 0
+    with serving(*ENGINE, **VARIABLES) as url:
+        yield url
 
 
 def test_the_captions_are_those_of_the_engine_itself(url: str) -> None:

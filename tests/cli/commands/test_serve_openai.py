@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import httpx
 
 from tests.chat_server import chat_server, refuse, say
-from tests.cli.commands.stream import SAMPLE, environment, start, stream
-
-
-@contextmanager
-def serving(*options: str, **variables: str) -> Iterator[str]:
-    """The base URL of a server that is ready."""
-    with start("serve", "--port", "0", "--quiet", *options, env=environment(**variables)) as process:
-        try:
-            assert process.stderr is not None
-            ready = next(line for line in process.stderr if line.startswith("ready at "))
-            threading.Thread(target=process.stderr.read, daemon=True).start()
-            yield ready.split()[2]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(timeout=60)
-    assert process.returncode == 0
+from tests.cli.commands.served import serving
+from tests.cli.commands.stream import SAMPLE, environment, stream
 
 
 def test_sessions_and_chat_over_a_stateless_server() -> None:

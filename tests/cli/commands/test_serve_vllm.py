@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import signal
-import threading
 from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.commands.stream import ROOT, environment, start, stream
+from tests.cli.commands.served import serving
+from tests.cli.commands.stream import ROOT, environment, stream
 
 SHAPES = ROOT / "samples" / "shapes"
 CLIP = str(SHAPES / "shapes.mp4")
@@ -37,16 +36,8 @@ def texts(*options: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with start("serve", "--port", "0", "--quiet", *ENGINE, env=environment(**VARIABLES)) as server:
-        try:
-            assert server.stderr is not None
-            ready = next(line for line in server.stderr if line.startswith("ready at "))
-            threading.Thread(target=server.stderr.read, daemon=True).start()
-            yield ready.split()[2]
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait(timeout=60)
-    assert server.returncode == 0
+    with serving(*ENGINE, **VARIABLES) as url:
+        yield url
 
 
 def test_the_captions_are_the_same_here_over_websocket_and_over_rest(url: str) -> None:
