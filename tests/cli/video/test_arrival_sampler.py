@@ -28,6 +28,17 @@ def test_a_camera_sampled_at_its_own_rate_loses_nothing_to_jitter(rate: int) -> 
     assert len(taken(SamplingPlan.of(fps=rate), sorted(times_s))) >= 196
 
 
+@pytest.mark.parametrize("phase", [0.0, 0.25, 0.5, 0.75])
+def test_a_camera_sampled_at_its_own_rate_loses_nothing_where_frames_come_in_pairs(phase: float) -> None:
+    times_s = [0.0, *((2 * (k // 2) + phase + 0.01 * (k % 2)) / 30 for k in range(2, 200))]
+    assert len(taken(SamplingPlan.of(fps=30), times_s)) >= 196
+
+
+def test_a_slow_beginning_does_not_make_all_that_follows_due() -> None:
+    times_s = [0.0, 0.3, *(0.3 + k / 30 for k in range(1, 91))]
+    assert 31 <= len(taken(SamplingPlan.of(fps=10), times_s)) <= 36
+
+
 def test_of_a_source_slower_than_the_ticks_each_frame_is_taken() -> None:
     assert taken(SamplingPlan.of(fps=30), [k / 5 for k in range(20)]) == list(range(20))
 
