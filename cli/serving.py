@@ -214,9 +214,8 @@ class _Run:
             await self._chat.shut_down()
             await self._host.shut_down()
             await self._engine.close()
-            if (
-                self.loading
-            ):  # in a thread that cannot be told to stop, and that the loop's end would wait for
+            if self.loading:
+                # It does in a thread that cannot be told to stop, and that the loop's end would wait for.
                 asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         if self._ending.error is not None:
             raise self._ending.error

@@ -11,7 +11,7 @@ from protocol.errors import EngineFailure, Unavailable
 from protocol.limits import FRAME_TIMEOUT_S, MAX_SESSIONS
 from protocol.server.chat_flight import ChatFlight
 from protocol.server.chat_pictures import ChatPictures, check_pictures
-from protocol.server.engine_errors import frame_error, is_engine_lost
+from protocol.server.engine_errors import engine_gone, frame_error, is_engine_lost, shutting_down
 from protocol.server.held_session import PATIENCE_S
 from protocol.server.host_observer import Chatted, HostObserver
 from protocol.server.picture_decoder import PictureDecoder
@@ -80,9 +80,9 @@ class ChatHost:
             Unavailable: no room, no engine, or the server is stopping.
         """
         if self.draining:
-            raise _shutting_down()
+            raise shutting_down()
         if self.lost is not None:
-            raise Unavailable(f"the engine is gone: {self.lost}", hint="restart the server")
+            raise engine_gone(self.lost)
         if len(self._flights) >= self._max_requests:
             raise Unavailable(
                 f"{self._max_requests} chat completions are being answered", hint="try again later"
@@ -113,12 +113,12 @@ class ChatHost:
         self.draining = True
         if self._flights:
             await asyncio.wait([flight.work for flight in self._flights], timeout=timeout_s)
-        self._abort_all(_shutting_down())
+        self._abort_all(shutting_down())
 
     async def shut_down(self) -> None:
         """Aborts everything, and waits until the engine has let go of it."""
         self.draining = True
-        self._abort_all(_shutting_down())
+        self._abort_all(shutting_down())
         if self._flights:
             await asyncio.wait([flight.work for flight in self._flights], timeout=PATIENCE_S)
         self._decoder.close()
@@ -177,7 +177,3 @@ class ChatHost:
     def _abort_all(self, error: Unavailable | EngineFailure) -> None:
         for flight in self._flights:
             flight.abort(error)
-
-
-def _shutting_down() -> Unavailable:
-    return Unavailable("the server is shutting down", hint="use another, or try again later")

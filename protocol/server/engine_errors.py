@@ -57,3 +57,13 @@ def _unforeseen(what: str, error: Exception) -> SessionError:
     reason = str(error) or type(error).__name__
     _log.error("%s: %s", what, reason, exc_info=error if _log.isEnabledFor(logging.DEBUG) else None)
     return EngineFailure(f"{what}: {reason}")
+
+
+def engine_gone(reason: str) -> Unavailable:
+    """Nothing is admitted, since the engine is lost for good."""
+    return Unavailable(f"the engine is gone: {reason}", hint="restart the server")
+
+
+def shutting_down() -> Unavailable:
+    """Nothing is admitted any more, and what is under way ends."""
+    return Unavailable("the server is shutting down", hint="use another, or try again later")

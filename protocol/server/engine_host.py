@@ -12,7 +12,13 @@ from protocol.errors import EngineFailure, SessionError, Unavailable
 from protocol.host import Busy, Dead, Failed, Gone, Refused
 from protocol.limits import FRAME_TIMEOUT_S, MAX_SESSIONS
 from protocol.messages import Closed, FrameReply
-from protocol.server.engine_errors import frame_error, is_engine_lost, open_error
+from protocol.server.engine_errors import (
+    engine_gone,
+    frame_error,
+    is_engine_lost,
+    open_error,
+    shutting_down,
+)
 from protocol.server.held_session import PATIENCE_S, Flight, HeldSession
 from protocol.server.host_observer import HostObserver
 from protocol.server.picture_decoder import PictureDecoder
@@ -105,7 +111,7 @@ class EngineHost:
         if held.flight is not None:
             return Busy()
         if self.draining:
-            return Failed(_shutting_down())
+            return Failed(shutting_down())
         flight = Flight(self._fly(held, image), self._frame_timeout_s, lambda: self._time_out(held))
         # Not left to `_fly`, which never begins if it is aborted at once.
         flight.work.add_done_callback(lambda _: self._land(held, flight))
@@ -200,9 +206,9 @@ class EngineHost:
 
     def _require_ready(self) -> None:
         if self.draining:
-            raise _shutting_down()
+            raise shutting_down()
         if self.lost is not None:
-            raise Unavailable(f"the engine is gone: {self.lost}", hint="restart the server")
+            raise engine_gone(self.lost)
 
     # Answering.
 
@@ -270,7 +276,7 @@ class EngineHost:
 
     def _abort_all(self) -> None:
         for held in list(self._in_flight):
-            self._abort(held, Failed(_shutting_down()))
+            self._abort(held, Failed(shutting_down()))
             self._kill(held, "the server is shutting down", "shut down")
 
     # Ending.
@@ -311,7 +317,3 @@ class EngineHost:
         self._releases.add(task)
         task.add_done_callback(self._releases.discard)
         return task
-
-
-def _shutting_down() -> Unavailable:
-    return Unavailable("the server is shutting down", hint="use another, or try again later")
