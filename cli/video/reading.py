@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from cli.video.live_input import LiveOptions, live_input
 from cli.video.live_policy import DEFAULT_POLICY, LivePolicy
-from cli.video.live_source import open_live
 from cli.video.reader import GoesOn
 from cli.video.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from protocol.errors import UsageError
@@ -61,6 +60,8 @@ class Reading:
                 live = live_input(given, replace(self.options, input_format=found.format))
                 if live is None:
                     raise
+        from cli.video.live_source import open_live
+
         return await open_live(live, plan, self.policy, open_s=self.timeouts.open_s)
 
 
